@@ -1,0 +1,109 @@
+//! Artifacts: plans, outputs, inputs, logs; stored by the digest of their bytes.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
+
+use async_nats::jetstream::object_store::{GetErrorKind, ObjectStore};
+use bytes::Bytes;
+use domain::digest::Digest;
+use lru::LruCache;
+use messages::subject::bucket;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::AsyncReadExt;
+
+use crate::bus::{self, Bus};
+
+/// Bytes and entries kept in memory; larger artifacts are read each time.
+const CACHED: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
+const CACHEABLE: usize = 64 << 10;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("artifact {0} is missing")]
+    Missing(Digest),
+    #[error("artifact {digest}: its bytes have another digest, {found}")]
+    Damaged { digest: Digest, found: Digest },
+    #[error("artifact {digest} is not what was expected")]
+    Shape { digest: Digest, source: serde_json::Error },
+    #[error("storing artifact {digest}")]
+    Put { digest: Digest, source: async_nats::jetstream::object_store::PutError },
+    #[error("reading artifact {digest}")]
+    Get { digest: Digest, source: Box<dyn std::error::Error + Send + Sync> },
+}
+
+#[derive(Clone)]
+pub struct Artifacts {
+    store: ObjectStore,
+    cache: Arc<Mutex<LruCache<Digest, Bytes>>>,
+}
+
+impl Artifacts {
+    pub async fn open(bus: &Bus) -> Result<Self, bus::Error> {
+        let store = bus.jetstream().get_object_store(bucket::ARTIFACTS).await;
+        let store = store.map_err(|source| bus::Error::Stream { name: bucket::ARTIFACTS.into(), source: source.into() })?;
+        Ok(Self { store, cache: Arc::new(Mutex::new(LruCache::new(CACHED))) })
+    }
+
+    pub async fn put(&self, bytes: Bytes) -> Result<Digest, Error> {
+        let digest = Digest::of(&bytes);
+        if self.cached(&digest).is_some() {
+            return Ok(digest);
+        }
+        // Storing it again would replace its chunks under a reader's eyes.
+        if self.store.info(digest.as_str()).await.is_ok() {
+            self.remember(&digest, &bytes);
+            return Ok(digest);
+        }
+        let put = self.store.put(digest.as_str(), &mut &bytes[..]).await;
+        put.map_err(|source| Error::Put { digest: digest.clone(), source })?;
+        self.remember(&digest, &bytes);
+        Ok(digest)
+    }
+
+    pub async fn put_json(&self, value: &impl Serialize) -> Result<Digest, Error> {
+        let bytes = serde_json::to_vec(value);
+        let digest = Digest::of_json(value);
+        let bytes = bytes.map_err(|source| Error::Shape { digest: digest.clone(), source })?;
+        self.put(bytes.into()).await
+    }
+
+    pub async fn get(&self, digest: &Digest) -> Result<Bytes, Error> {
+        if let Some(bytes) = self.cached(digest) {
+            return Ok(bytes);
+        }
+        let failed = |source: Box<dyn std::error::Error + Send + Sync>| Error::Get { digest: digest.clone(), source };
+        let mut object = match self.store.get(digest.as_str()).await {
+            Ok(object) => object,
+            Err(error) if error.kind() == GetErrorKind::NotFound => return Err(Error::Missing(digest.clone())),
+            Err(error) => return Err(failed(error.into())),
+        };
+        let mut bytes = Vec::new();
+        object.read_to_end(&mut bytes).await.map_err(|error| failed(error.into()))?;
+        let found = Digest::of(&bytes);
+        if found != *digest {
+            return Err(Error::Damaged { digest: digest.clone(), found });
+        }
+        let bytes = Bytes::from(bytes);
+        self.remember(digest, &bytes);
+        Ok(bytes)
+    }
+
+    pub async fn get_json<T: DeserializeOwned>(&self, digest: &Digest) -> Result<T, Error> {
+        let bytes = self.get(digest).await?;
+        serde_json::from_slice(&bytes).map_err(|source| Error::Shape { digest: digest.clone(), source })
+    }
+
+    fn cached(&self, digest: &Digest) -> Option<Bytes> {
+        // Nothing between lock and unlock can panic, so a poisoned lock cannot occur; then simply nothing is cached.
+        self.cache.lock().ok()?.get(digest).cloned()
+    }
+
+    fn remember(&self, digest: &Digest, bytes: &Bytes) {
+        if bytes.len() <= CACHEABLE
+            && let Ok(mut cache) = self.cache.lock()
+        {
+            cache.put(digest.clone(), bytes.clone());
+        }
+    }
+}
