@@ -1,0 +1,188 @@
+//! An object has changed: its newest plan, and the objects whose plans hang on it.
+
+use std::sync::Arc;
+
+use domain::id::{LaneKey, ObjectKey, ResourceKind, Source, Uid};
+use domain::plan::{Plan, WorkflowAction};
+use domain::problem::Problem;
+use inflation::{InstalledPromise, Role, World, controls, plan};
+use messages::envelope::{self, Encoded};
+use messages::plan::PlanEntry;
+use messages::subject;
+use messages::trace::TraceParent;
+use resources::Object;
+use resources::keys::KRATIX_GROUP;
+use runtime::bus::Delivery;
+use runtime::objects;
+
+use crate::{Error, Inflater};
+
+/// Writers of one plan that keep colliding give the intent back after so many tries.
+const ATTEMPTS: u32 = 10;
+
+pub(crate) fn promise_kind() -> ResourceKind {
+    ResourceKind::new("promises", KRATIX_GROUP)
+}
+
+/// What a plan is made of: the object, and for a request its Promise.
+struct Inputs {
+    object: Object,
+    promise: Option<Arc<InstalledPromise>>,
+}
+
+impl Inflater {
+    pub(crate) async fn on_intent(&self, delivery: &Delivery) -> Result<(), Error> {
+        let key = delivery.key().ok_or_else(|| Error::Subject(delivery.subject.clone()))?;
+        self.replan(&key, delivery.trace()).await
+    }
+
+    /// Makes PLAN hold what the object's newest version asks for.
+    pub(crate) async fn replan(&self, key: &ObjectKey, trace: Option<TraceParent>) -> Result<(), Error> {
+        for _ in 0..ATTEMPTS {
+            let Some(inputs) = self.read(key).await? else { return Ok(()) };
+            let (entry, plan) = entry(key, &inputs, &self.worlds.now());
+            let subject = subject::plan(key);
+            let latest = self.plans.load(&subject).await?;
+            let before = latest.as_ref().filter(|latest| !latest.is_end()).and_then(|latest| {
+                envelope::decode::<PlanEntry>(|name| latest.header(name), &latest.payload).ok()
+            });
+            let before = before.map(|received| received.message);
+            if before.as_ref().is_some_and(|before| is_newer(before, &entry)) {
+                continue; // made by another replica from newer objects: read them too
+            }
+            if before.as_ref() == Some(&entry) {
+                return Ok(());
+            }
+            if let Some(plan) = plan {
+                self.platform.artifacts.put_json(&plan).await?;
+            }
+            self.tell_dependents(key, before.as_ref(), &entry, trace).await?;
+            let encoded = self.encode(&subject, &entry, trace)?;
+            let expected = latest.map_or(0, |latest| latest.sequence);
+            if self.plans.put(&subject, &encoded, expected).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(objects::Error::Conflict(key.clone()).into())
+    }
+
+    /// The object and its Promise as they are stored; none for what has no plan.
+    async fn read(&self, key: &ObjectKey) -> Result<Option<Inputs>, Error> {
+        let Some(object) = self.platform.objects.get(key).await? else { return Ok(None) };
+        if key.kind == promise_kind() {
+            let promise = self.worlds.promise(key, &object);
+            return Ok(promise.map(|promise| Inputs { object, promise: Some(promise) }));
+        }
+        let mut world = self.worlds.now();
+        if world.role(&object).is_none() {
+            world = self.worlds.fresh().await?;
+        }
+        let Some(promise) = promise_of(&world, &object) else { return Ok(None) };
+        let promise_key = promise.lane().0;
+        let stored = self.platform.objects.get(&promise_key).await?;
+        let promise = stored.and_then(|stored| self.worlds.promise(&promise_key, &stored));
+        Ok(Some(Inputs { object, promise }))
+    }
+
+    /// A Promise's new spec is a new plan for each of its requests.
+    async fn tell_dependents(
+        &self,
+        key: &ObjectKey,
+        before: Option<&PlanEntry>,
+        entry: &PlanEntry,
+        trace: Option<TraceParent>,
+    ) -> Result<(), Error> {
+        let hash = |entry: &PlanEntry| entry.plan.as_ref().map(|plan| plan.work_hash.clone());
+        let changed = before.and_then(hash) != hash(entry);
+        if key.kind != promise_kind() || !changed || before.is_none() {
+            return Ok(());
+        }
+        let object = self.platform.objects.get(key).await?;
+        let promise = object.and_then(|object| self.worlds.promise(key, &object));
+        let Some(api) = promise.as_ref().and_then(|promise| promise.api.as_ref()) else { return Ok(()) };
+        let kind = ResourceKind::new(&api.spec.names.plural, &api.spec.group);
+        for (request, _) in self.platform.objects.list(Some(&kind)).await? {
+            self.publish_intent(&request, trace).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn encode<M: envelope::Message>(
+        &self,
+        subject: &str,
+        message: &M,
+        trace: Option<TraceParent>,
+    ) -> Result<Encoded, Error> {
+        let hop = self.platform.bus.next_hop(trace);
+        envelope::encode(message, Some(hop)).map_err(|source| Error::Message { subject: subject.to_owned(), source })
+    }
+
+    /// No message id: one intent per object, and a newer one must never be taken for a duplicate.
+    pub(crate) async fn publish_intent(&self, key: &ObjectKey, trace: Option<TraceParent>) -> Result<(), Error> {
+        let hop = self.platform.bus.next_hop(trace);
+        let encoded = Encoded { headers: vec![(envelope::TRACE, hop.to_string())], payload: Vec::new() };
+        Ok(self.platform.bus.publish_surely(&subject::intent(key), &encoded, None).await?)
+    }
+}
+
+fn promise_of(world: &World, object: &Object) -> Option<Arc<InstalledPromise>> {
+    match world.role(object)? {
+        Role::Request(promise, _) => world.promise(promise.name()).cloned(),
+        Role::Known(_) => None,
+    }
+}
+
+fn source(key: &ObjectKey, object: &Object) -> Source {
+    let uid = Uid(object.metadata.uid.clone().unwrap_or_default());
+    Source { key: key.clone(), uid, resource_version: objects::version_of(object) }
+}
+
+/// Whether any source of `old` is newer than the same source of `new`.
+fn is_newer(old: &PlanEntry, new: &PlanEntry) -> bool {
+    old.sources.iter().any(|old| {
+        new.sources.iter().any(|new| new.key == old.key && new.resource_version < old.resource_version)
+    })
+}
+
+fn entry(key: &ObjectKey, inputs: &Inputs, world: &World) -> (PlanEntry, Option<Plan>) {
+    let Inputs { object, promise } = inputs;
+    let action =
+        if object.is_terminating() { WorkflowAction::Delete } else { WorkflowAction::Configure };
+    let plan = promise.as_ref().map(|promise| match key.kind == promise_kind() {
+        true => plan::inflate_promise(promise, action),
+        false => plan::inflate_request(promise, object, action),
+    });
+    let problems = match (&plan, action) {
+        (None, _) => {
+            let gone = Problem::error("no-promise", "", "its Promise is gone");
+            vec![gone.help("install the Promise again")]
+        }
+        // Deletion goes on whatever the object looks like by now.
+        (Some(_), WorkflowAction::Delete) => Vec::new(),
+        (Some(_), WorkflowAction::Configure) => problems(object, world),
+    };
+    let mut sources = vec![source(key, object)];
+    if let Some(promise) = promise.as_ref().filter(|_| key.kind != promise_kind()) {
+        sources.push(source(&promise.lane().0, &promise.object));
+    }
+    sources.sort_by(|a, b| a.key.cmp(&b.key));
+    let entry = PlanEntry {
+        lane: LaneKey(key.clone()),
+        uid: Uid(object.metadata.uid.clone().unwrap_or_default()),
+        generation: object.metadata.generation.unwrap_or_default(),
+        deletion: object.is_terminating(),
+        controls: controls::controls(object),
+        problems,
+        plan: plan.as_ref().map(Plan::reference),
+        sources,
+    };
+    (entry, plan)
+}
+
+/// What of the stored object this version does not act on, and what else its author should know.
+fn problems(object: &Object, world: &World) -> Vec<Problem> {
+    match inflation::admit(object.clone(), Some(object), world) {
+        Ok(admitted) => admitted.problems,
+        Err(problems) => problems,
+    }
+}
