@@ -137,7 +137,10 @@ mod tests {
         StoreId::of(&"gitstatestores_platform_kratix_io._.default".parse().unwrap())
     }
 
-    fn destinations(list: &[(&str, &[(&str, &str)], bool)]) -> Destinations {
+    type Pairs<'a> = &'a [(&'a str, &'a str)];
+
+    /// Name, labels, and whether it is strict.
+    fn destinations(list: &[(&str, Pairs<'_>, bool)]) -> Destinations {
         let all = list.iter().map(|(name, own, strict)| {
             let location = Location {
                 store: store(),

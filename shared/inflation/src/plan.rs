@@ -19,27 +19,21 @@ pub fn inflate_promise(promise: &InstalledPromise, action: WorkflowAction) -> Pl
         WorkflowAction::Delete => Vec::new(),
     };
     let subject = Subject { promise, object: &promise.object, workflow: WorkflowType::Promise, action };
-    subject.plan(promise.lane(), promise_work_hash(promise), gates)
+    subject.plan(promise.lane(), promise.work_hash.clone(), gates)
 }
 
 /// The plan of a request's workflow. A configure plan waits until the Promise's own is complete; a delete plan, whose
 /// Promise may be going as well, for nothing.
 pub fn inflate_request(promise: &InstalledPromise, request: &Object, action: WorkflowAction) -> Plan {
-    let promise_hash = promise_work_hash(promise);
-    let work_hash = Digest::of_json(&(&promise_hash, request.spec()));
+    let work_hash = Digest::of_json(&(&promise.work_hash, request.spec()));
     let gates = match action {
         WorkflowAction::Configure => {
-            vec![Gate::PromiseComplete { promise: promise.lane(), work_hash: promise_hash }]
+            vec![Gate::PromiseComplete { promise: promise.lane(), work_hash: promise.work_hash.clone() }]
         }
         WorkflowAction::Delete => Vec::new(),
     };
     let subject = Subject { promise, object: request, workflow: WorkflowType::Resource, action };
     subject.plan(subject.request_lane(), work_hash, gates)
-}
-
-/// Of the Promise's spec alone: also what its requests' plans are made from.
-fn promise_work_hash(promise: &InstalledPromise) -> Digest {
-    Digest::of_json(&promise.object.spec())
 }
 
 fn required_promises(promise: &InstalledPromise) -> Vec<Gate> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::digest::Digest;
 use domain::id::{LaneKey, ObjectKey, ResourceKind};
 use domain::problem::Problem;
 use resources::keys::KRATIX_GROUP;
@@ -27,6 +28,8 @@ pub struct InstalledPromise {
     pub spec: PromiseSpec,
     /// None when the Promise offers no API.
     pub api: Option<Crd>,
+    /// Of its spec alone: what its own plans and those of its requests are made from.
+    pub work_hash: Digest,
     /// By served version.
     pub(crate) schemas: BTreeMap<String, Schema>,
 }
@@ -90,7 +93,8 @@ impl InstalledPromise {
                 (version.name.clone(), Schema::of_requests(version.schema.open_api_v3_schema.clone()))
             })
             .collect();
-        Ok(Self { object, spec, api, schemas })
+        let work_hash = Digest::of_json(&object.spec());
+        Ok(Self { object, spec, api, work_hash, schemas })
     }
 
     pub fn name(&self) -> &str {

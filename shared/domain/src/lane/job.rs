@@ -34,7 +34,7 @@ impl Lane {
             (None, Transition::PipelineSucceeded) => self.next_pipeline(index + 1, now),
             // Nobody asked for a cancelled or refused job to end: it is simply run again.
             (None, Transition::PipelineCancelled | Transition::RunRenumbered) => {
-                self.next_pipeline(index, now)
+                self.next_pipeline(index, now);
             }
             (None, _) => {}
         }

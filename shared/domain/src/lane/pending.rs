@@ -110,7 +110,7 @@ impl Lane {
                     actions.push(Action::ArmTimer { timer, at: *at });
                 }
                 Some(WriteFailure { retry_at: None, .. }) | None => {
-                    actions.push(Action::Write { store: store.clone(), serial })
+                    actions.push(Action::Write { store: store.clone(), serial });
                 }
             }
         }

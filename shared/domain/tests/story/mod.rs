@@ -16,8 +16,7 @@ use domain::footprint::{Place, StoreId};
 use domain::id::{LaneKey, ResourceVersion, Source, Uid};
 use domain::invariant::{Violation, check_step, check_stores};
 use domain::lane::{
-    Action, ControlRequest, Input, JobOutcome, Lane, Outcome, PlanArrival, RunState, Timer, Waiting,
-    WriteResult,
+    Action, ControlRequest, Input, JobOutcome, Lane, Outcome, PlanArrival, Timer, Waiting, WriteResult,
 };
 use domain::output::{OutputGroup, Selector};
 use domain::placement::Destinations;
@@ -265,10 +264,8 @@ impl Story {
     /// Name of the pipeline whose job is outstanding.
     pub(crate) fn pipeline(&self) -> String {
         let run = self.lane.run.as_ref().expect("a run");
-        let Some(RunState::Running { pipeline, .. }) = self.lane.run.as_ref().map(|run| &run.state) else {
-            panic!("no job is outstanding: {}", self.state())
-        };
-        run.pipeline(*pipeline).expect("the pipeline exists").name.clone()
+        let index = run.token().expect("a job is outstanding").pipeline;
+        run.pipeline(index).expect("the pipeline exists").name.clone()
     }
 
     // What stores do.

@@ -10,9 +10,9 @@ use resources::{KnownKind, Object};
 use serde_json::Value;
 
 use super::names::{is_dns_label, is_subdomain, not_a_label, not_a_subdomain};
-use super::parts::{items, part};
+use super::parts::{items, part, required};
 use crate::field::{child, item};
-use crate::schema::{Schema, known};
+use crate::schema::Schema;
 use crate::world::World;
 
 const AT: &str = "spec.api";
@@ -37,7 +37,6 @@ pub(super) fn check(
         check_unchanged(api, before, problems);
     }
     check_type(api, problems);
-    known::CRD.apply(&mut api.clone(), AT, problems);
     let spec = &api["spec"];
     if let Some(scope) = part::<String>(spec, "scope").filter(|scope| scope != "Namespaced") {
         let message = format!("must be `Namespaced`, found `{scope}`");
@@ -117,9 +116,14 @@ fn check_group(api: &Value, names: &CrdNames, group: &str, problems: &mut Vec<Pr
             .push(not_a_subdomain("spec.api.spec.group", group).help("a DNS name with a dot, `example.org`"));
     }
     let full = format!("{}.{group}", names.plural);
-    if let Some(name) = api.pointer("/metadata/name").and_then(Value::as_str).filter(|name| *name != full) {
-        let message = format!("must be `{full}`, plural and group; found `{name}`");
-        problems.push(Problem::error("name", "spec.api.metadata.name", message));
+    match api.pointer("/metadata/name").and_then(Value::as_str) {
+        Some(name) if name == full => {}
+        Some(name) => {
+            let message = format!("must be `{full}`, plural and group; found `{name}`");
+            problems.push(Problem::error("name", "spec.api.metadata.name", message));
+        }
+        None => problems
+            .push(required("spec.api.metadata.name").help(format!("write `{full}`, plural and group"))),
     }
     let is_taken = |known: &&KnownKind| {
         known.group == group && (known.plural == names.plural || known.kind == names.kind)

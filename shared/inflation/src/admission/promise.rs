@@ -13,7 +13,7 @@ use super::parts::{is_set, items, not_acted_on, part};
 use super::{api, check_spec, pipelines};
 use crate::field::{child, item};
 use crate::schema::known;
-use crate::world::World;
+use crate::world::{InstalledPromise, World};
 
 const SHORTEST_INTERVAL: Duration = Duration::from_mins(1);
 
@@ -24,6 +24,9 @@ pub(super) fn check(
     problems: &mut Vec<Problem>,
 ) {
     check_spec(object, &known::PROMISE, problems);
+    if let Some(api) = object.body.get_mut("spec").and_then(|spec| spec.get_mut("api")) {
+        known::CRD.apply(api, "spec.api", problems);
+    }
     let Some(spec) = object.spec() else { return };
     api::check(object.name(), spec.get("api"), current, world, problems);
     pipelines::check(object.name(), spec, problems);
@@ -41,6 +44,10 @@ pub(super) fn check(
     if object.annotation(RECONCILIATION_INTERVAL_ANNOTATION).is_some() {
         let field = child("metadata.annotations", RECONCILIATION_INTERVAL_ANNOTATION);
         problems.push(not_acted_on(field, "reconciliation intervals"));
+    }
+    if !problems.iter().any(Problem::is_error) {
+        // What the schemas let pass, its readers can read.
+        problems.extend(InstalledPromise::new(object.clone()).err());
     }
 }
 

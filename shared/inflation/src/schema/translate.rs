@@ -3,7 +3,7 @@
 use domain::problem::Problem;
 use serde_json::{Map, Value, json};
 
-use crate::field::child;
+use crate::field::{child, item};
 
 /// Keywords with the same meaning in both.
 const SAME: [&str; 16] = [
@@ -29,8 +29,7 @@ const ONE: [&str; 3] = ["additionalProperties", "items", "not"];
 const LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const MAP: &str = "properties";
 /// Keywords that check nothing here.
-const SILENT: [&str; 6] = ["type", "nullable", "default", "description", "title", "example"];
-const SILENT_TOO: [&str; 1] = ["externalDocs"];
+const SILENT: [&str; 7] = ["default", "description", "example", "externalDocs", "nullable", "title", "type"];
 /// Keywords that the API server refuses.
 const FORBIDDEN: [&str; 7] =
     ["$ref", "$schema", "additionalItems", "definitions", "dependencies", "id", "patternProperties"];
@@ -86,7 +85,7 @@ pub(super) fn problems(schema: &Value, at: &str) -> Vec<Problem> {
             one if ONE.contains(&one) => problems.extend(self::problems(value, &field)),
             list if LIST.contains(&list) => {
                 for (index, one) in value.as_array().into_iter().flatten().enumerate() {
-                    problems.extend(self::problems(one, &crate::field::item(&field, index)));
+                    problems.extend(self::problems(one, &item(&field, index)));
                 }
             }
             MAP => {
@@ -104,7 +103,7 @@ pub(super) fn problems(schema: &Value, at: &str) -> Vec<Problem> {
             name if FORBIDDEN.contains(&name) => {
                 problems.push(Problem::error("schema", field, "not allowed in a structural schema"));
             }
-            name if SAME.contains(&name) || SILENT.contains(&name) || SILENT_TOO.contains(&name) => {}
+            name if SAME.contains(&name) || SILENT.contains(&name) => {}
             name if name.starts_with("x-") => {}
             _ => problems.push(Problem::warning("no-effect", field, "unknown keyword, it is ignored")),
         }

@@ -3,6 +3,7 @@
 use domain::id::{LaneKey, ResourceKind};
 use domain::lane::Lane;
 use domain::time::Timestamp;
+use futures::stream::BoxStream;
 use messages::record;
 use messages::subject::{self, stream};
 use messages::trace::TraceParent;
@@ -69,6 +70,15 @@ impl Records {
     /// Leaves nothing of a released lane but its tombstone.
     pub async fn forget_history(&self, key: &LaneKey) -> Result<(), Error> {
         self.register.forget_history(&subject::record(key)).await
+    }
+}
+
+impl Bus {
+    /// A tick for every transition of one lane, or of all.
+    pub async fn watch_records(&self, lane: Option<&LaneKey>) -> Result<BoxStream<'static, ()>, Error> {
+        let filter = lane.map_or_else(|| subject::ALL_RECORDS.to_owned(), subject::record);
+        let register = Register::open(self, stream::STATE).await?;
+        register.changes(&filter).await
     }
 }
 

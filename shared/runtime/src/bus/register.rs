@@ -8,6 +8,7 @@ use async_nats::jetstream::message::StreamMessage;
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use bytes::Bytes;
 use futures::StreamExt;
+use futures::stream::BoxStream;
 use messages::envelope::Encoded;
 
 use super::publish::{Published, headers_of};
@@ -99,6 +100,19 @@ impl Register {
     pub async fn forget_history(&self, subject: &str) -> Result<(), Error> {
         let purge = self.stream.purge().filter(subject).keep(1);
         purge.await.map(drop).map_err(|error| Error::read(subject, error))
+    }
+
+    /// A tick for every message from now on. The server keeps nothing for it.
+    pub async fn changes(&self, filter: &str) -> Result<BoxStream<'static, ()>, Error> {
+        let config = pull::OrderedConfig {
+            filter_subject: filter.to_owned(),
+            deliver_policy: DeliverPolicy::New,
+            headers_only: true,
+            ..pull::OrderedConfig::default()
+        };
+        let consumer = self.stream.create_consumer(config).await.map_err(|e| Error::read(filter, e))?;
+        let messages = consumer.messages().await.map_err(|e| Error::read(filter, e))?;
+        Ok(messages.map(|_| ()).boxed())
     }
 
     /// The newest message of every subject that matches.

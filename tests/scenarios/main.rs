@@ -1,0 +1,3 @@
+//! The main job, end to end: manifests in, files in a repository out.
+
+mod order;

@@ -1,0 +1,19 @@
+//! Black-box tests: the programs over a real nats-server, real Git repositories, real processes.
+//!
+//! A test sets up a [`Stage`], applies manifests, lets pipelines run step by step through their [`stage::Signals`],
+//! and reads objects and repositories. Nothing sleeps to wait: every wait is for an event, with a limit.
+
+pub mod git;
+pub mod manifests;
+pub mod programs;
+pub mod signals;
+pub mod stage;
+
+pub use git::Repository;
+pub use signals::Signals;
+pub use stage::Stage;
+
+use std::time::Duration;
+
+/// No wait takes longer on a working system, however busy the machine.
+pub const LIMIT: Duration = Duration::from_secs(60);

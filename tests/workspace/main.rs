@@ -1,0 +1,1 @@
+//! What holds for the workspace as a whole.
