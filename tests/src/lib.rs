@@ -17,3 +17,11 @@ use std::time::Duration;
 
 /// No wait takes longer on a working system, however busy the machine.
 pub const LIMIT: Duration = Duration::from_secs(60);
+
+pub fn lane_settled(lane: &domain::lane::Lane) -> bool {
+    lane.is_settled()
+}
+
+pub fn lane_deleting(lane: &domain::lane::Lane) -> bool {
+    lane.is_deleting()
+}

@@ -118,7 +118,7 @@ impl Inflater {
         let (stored, change) = match &current {
             None => (self.platform.objects.create(&key, admitted.object).await?, Change::Created),
             Some(current) => {
-                let stored = self.platform.objects.update(&key, admitted.object).await?;
+                let stored = self.platform.objects.update(&key, at_version_of(current, admitted.object)).await?;
                 let same = stored.metadata.resource_version == current.metadata.resource_version;
                 (stored, if same { Change::Unchanged } else { Change::Configured })
             }
@@ -151,7 +151,7 @@ impl Inflater {
                 Ok(admitted) => admitted,
                 Err(problems) => return Ok(AdmitAnswer::Refused { problems }),
             };
-            match self.platform.objects.update(key, admitted.object).await {
+            match self.platform.objects.update(key, at_version_of(&current, admitted.object)).await {
                 Ok(stored) => {
                     let same = stored.metadata.resource_version == current.metadata.resource_version;
                     if !same {
@@ -185,6 +185,12 @@ impl Inflater {
         tracing::info!(%key, "deletion asked for");
         Ok(AdmitAnswer::Done { change: Change::Deleted, object: key.clone(), problems: Vec::new() })
     }
+}
+
+/// What was admitted, to be written only over the object that it was checked against.
+fn at_version_of(current: &Object, mut admitted: Object) -> Object {
+    admitted.metadata.resource_version.clone_from(&current.metadata.resource_version);
+    admitted
 }
 
 fn not_there(key: &ObjectKey) -> AdmitAnswer {

@@ -1,5 +1,6 @@
 //! From what a job left to its outcome: outputs packed and stored, status merged, log kept.
 
+use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 
 use bytes::Bytes;
@@ -13,7 +14,7 @@ use messages::log::{ContainerLog, JobLog};
 use runtime::pack::{self, Files};
 use serde_json::{Map, Value};
 
-use crate::metadata::{self, Group, Metadata};
+use crate::metadata::{self, DEFAULT_DIRECTORY, Group, Metadata, Selector};
 use crate::outputs;
 use crate::process::{Finished, Limits, Outcome, Report};
 use crate::service::{Error, Runner};
@@ -60,6 +61,7 @@ pub(crate) async fn outcome(
     }
     // What a delete pipeline leaves is nobody's.
     let groups = if plan.action == WorkflowAction::Delete { Vec::new() } else { groups };
+    let groups = with_default_selector(groups, metadata.selectors);
     match store_groups(runner, groups).await? {
         Ok(groups) => Ok(Some(JobOutcome::Succeeded { groups, contributed, log })),
         Err(message) => failed(message),
@@ -76,6 +78,17 @@ fn collect(finished: &Finished) -> Result<(Metadata, Vec<Group>), String> {
     let output = outputs::collect(output.as_fd(), &Limits::DEFAULT).map_err(|error| chain(&error))?;
     let groups = metadata::groups(output, &metadata.selectors).map_err(|error| chain(&error))?;
     Ok((metadata, groups))
+}
+
+/// What a workflow says about its default group counts for others too, even when the group has no files.
+fn with_default_selector(mut groups: Vec<Group>, selectors: Vec<Selector>) -> Vec<Group> {
+    let default = selectors.into_iter().find(|selector| selector.directory == DEFAULT_DIRECTORY);
+    if let Some(Selector { directory, match_labels }) = default
+        && !groups.iter().any(|group| group.directory == directory)
+    {
+        groups.push(Group { directory, match_labels: Some(match_labels), files: BTreeMap::new() });
+    }
+    groups
 }
 
 /// The exit alone: what a command printed may hold what nobody else should see.

@@ -67,7 +67,7 @@ impl Scheduler {
                 Err(error) => return Err(error.into()),
             };
             if self.records.load(key).await?.at == stored.at {
-                return Ok(Some((stored.lane.sequence, objects::version_of(&object))));
+                return Ok(Some((stored.lane.performed.visible, objects::version_of(&object))));
             }
         }
         Ok(None) // it moves fast; the transition that comes to rest reports

@@ -34,7 +34,9 @@ impl Lane {
         let (old, kept) = std::mem::take(&mut self.outputs).into_iter().partition(|o| o.pipeline == pipeline);
         self.outputs = kept;
         let old: Vec<Output> = old;
-        for OutputGroup { directory, own_selector, digest, .. } in groups {
+        // A group without files says where its like would go, and has nothing to place.
+        for OutputGroup { directory, own_selector, digest, .. } in groups.into_iter().filter(|g| g.files > 0)
+        {
             let selector = merged_selector(
                 &directory,
                 own_selector.as_ref(),

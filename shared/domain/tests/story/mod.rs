@@ -273,6 +273,7 @@ impl Story {
     /// All stores do what is asked of them until nothing is.
     pub(crate) fn written(&mut self) {
         while let Some((store, serial)) = self.asked().into_iter().next() {
+            assert!(self.destinations.stores.contains(&store), "{store} is gone and still asked");
             self.written_in(&store, serial);
         }
     }

@@ -134,7 +134,10 @@ impl World {
             Outcome::Applied => {
                 assert_eq!(check_step(&before, &after), Vec::<Violation>::new());
                 self.follow_places(&before, &after, confirms);
-                if !renumbers && before.highest_token().map(|token| token.run) < after.highest_token().map(|token| token.run) {
+                if !renumbers
+                    && before.highest_token().map(|token| token.run)
+                        < after.highest_token().map(|token| token.run)
+                {
                     self.produced.clear();
                 }
                 self.lane = after;

@@ -45,6 +45,21 @@ impl World {
         );
     }
 
+    /// Rule 6: at rest, whatever stays is where its Destination is now, and only stores that exist are asked.
+    pub(crate) fn assert_follows_destinations(&self) {
+        for placement in self.lane.footprint.placements.iter().filter(|placement| !placement.leaving) {
+            let location = self.destinations.location(&placement.destination);
+            let follows = location.is_some_and(|location| {
+                location.store == placement.store && placement.place.prefix.starts_with(&location.path)
+            });
+            assert!(follows, "{} is not where {} is: {location:?}", placement.place, placement.destination);
+        }
+        for (store, writes) in &self.lane.footprint.stores {
+            let exists = self.destinations.stores.contains(store);
+            assert!(exists || writes.is_answered(), "{store} is gone and still asked");
+        }
+    }
+
     /// Stores, Destinations and gates are there; people take their hold back.
     pub(crate) fn heal(&mut self) {
         self.heal_destinations();
