@@ -12,7 +12,9 @@ use crate::{installed, path, paths};
 async fn change(stage: &Stage, request: &domain::id::ObjectKey, configure: Vec<Value>) -> Result<()> {
     let before = stage.record(request).await?.run_counter;
     stage.apply(&Promise::with(configure).manifest()).await?;
-    stage.until_lane(request, "run again and settled", |lane| lane.run_counter > before && lane.is_settled()).await?;
+    stage
+        .until_lane(request, "run again and settled", |lane| lane.run_counter > before && lane.is_settled())
+        .await?;
     Ok(())
 }
 
@@ -74,9 +76,13 @@ async fn an_update_lets_the_running_pipeline_end_and_starts_over() -> Result<()>
         stage.signals.expect(line)?;
     }
     stage.apply(&thing("team-a", "cache", 2)).await?;
-    stage.until_lane(&request, "told of the update", |lane| lane.newest_plan().unwrap().generation == 2).await?;
+    stage
+        .until_lane(&request, "told of the update", |lane| lane.newest_plan().unwrap().generation == 2)
+        .await?;
     stage.signals.open("two")?;
-    for line in ["end team-a/cache two", "start team-a/cache one", "end team-a/cache one", "start team-a/cache two"] {
+    for line in
+        ["end team-a/cache two", "start team-a/cache one", "end team-a/cache one", "start team-a/cache two"]
+    {
         stage.signals.expect(line)?;
     }
     stage.signals.open("two")?;
@@ -146,9 +152,16 @@ async fn a_failing_pipeline_prunes_nothing_and_runs_after_the_change() -> Result
         .await?;
     let completed = condition(&object, "ConfigureWorkflowCompleted").unwrap();
     assert_eq!(completed["reason"], "ConfigureWorkflowFailed");
-    assert_eq!(completed["message"], "A Configure Pipeline has failed: two: container only ended with exit code 3");
-    let phases: Vec<_> = object.status().unwrap()["kratix"]["workflows"]["pipelines"].as_array().unwrap().iter()
-        .map(|pipeline| pipeline["phase"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(
+        completed["message"],
+        "A Configure Pipeline has failed: two: container only ended with exit code 3"
+    );
+    let phases: Vec<_> = object.status().unwrap()["kratix"]["workflows"]["pipelines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pipeline| pipeline["phase"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(phases, ["Succeeded", "Failed", "Pending"]);
     stage.until_lane(&request, "written", |lane| lane.footprint.is_written()).await?;
     assert_eq!(stage.repository.files()?, paths("team-a", "cache", &["one", "two", "renamed"]));

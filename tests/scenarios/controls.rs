@@ -58,7 +58,8 @@ async fn run_from_start_waits_for_the_running_job() -> Result<()> {
 #[tokio::test]
 async fn a_failed_run_is_started_again_by_the_label() -> Result<()> {
     // Fails as long as the file is not there.
-    let stage = installed(&Promise::with([pipeline("one", "test -e /kratix-scripts/ready; out one.yaml 1")])).await?;
+    let stage =
+        installed(&Promise::with([pipeline("one", "test -e /kratix-scripts/ready; out one.yaml 1")])).await?;
     let request = stage.apply(&thing("team-a", "cache", 1)).await?;
     stage
         .until(&request, "failed", |object| {

@@ -38,7 +38,8 @@ async fn services_that_die_in_the_middle_are_caught_up_with() -> Result<()> {
     for (round, service) in tests::stage::SERVICES.iter().enumerate() {
         let request = stage.apply(&thing("team-a", &format!("cache-{round}"), 1)).await?;
         stage.signals.next()?;
-        let position = stage.processes.iter().rposition(|process| process.name().starts_with(service)).unwrap();
+        let position =
+            stage.processes.iter().rposition(|process| process.name().starts_with(service)).unwrap();
         stage.processes[position].kill()?;
         stage.start_service(service, round + 1)?;
         stage.reconciled(&request).await?;

@@ -22,12 +22,17 @@ async fn both_delete_pipelines_run_before_the_files_go() -> Result<()> {
     }
     stage.signals.expect("end team-a/cache first")?;
     stage.signals.expect("start team-a/cache second")?;
-    assert_eq!(stage.repository.files()?, paths("team-a", "cache", &["one"]), "what delete pipelines leave is discarded");
+    assert_eq!(
+        stage.repository.files()?,
+        paths("team-a", "cache", &["one"]),
+        "what delete pipelines leave is discarded"
+    );
     let object = stage.until(&request, "deleting", |object| {
         condition(object, "DeleteWorkflowCompleted").is_some_and(|condition| condition["status"] == "False")
     });
     let pipelines = object.await?.status().unwrap()["kratix"]["workflows"]["pipelines"].clone();
-    let names: Vec<_> = pipelines.as_array().unwrap().iter().map(|pipeline| pipeline["name"].clone()).collect();
+    let names: Vec<_> =
+        pipelines.as_array().unwrap().iter().map(|pipeline| pipeline["name"].clone()).collect();
     assert_eq!(names, ["first", "second"]);
     stage.signals.open("second")?;
     stage.gone(&request).await?;
@@ -81,7 +86,8 @@ async fn a_failed_delete_pipeline_keeps_everything_and_can_be_retried() -> Resul
     stage.reconciled(&request).await?;
     stage.delete(&request).await?;
     let object = stage.until(&request, "failed to delete", |object| {
-        condition(object, "DeleteWorkflowCompleted").is_some_and(|found| found["reason"] == "DeleteWorkflowFailed")
+        condition(object, "DeleteWorkflowCompleted")
+            .is_some_and(|found| found["reason"] == "DeleteWorkflowFailed")
     });
     object.await?;
     assert_eq!(stage.repository.files()?, paths("team-a", "cache", &["one"]));
@@ -95,7 +101,8 @@ async fn a_failed_delete_pipeline_keeps_everything_and_can_be_retried() -> Resul
 /// Two requests of one name in two namespaces never touch each other.
 #[tokio::test]
 async fn requests_of_one_name_do_not_touch_each_other() -> Result<()> {
-    let stage = installed(&Promise { delete: vec![noted("cleanup")], ..Promise::with([noted("one")]) }).await?;
+    let stage =
+        installed(&Promise { delete: vec![noted("cleanup")], ..Promise::with([noted("one")]) }).await?;
     let ours = stage.apply(&thing("team-a", "cache", 1)).await?;
     let theirs = stage.apply(&thing("team-b", "cache", 1)).await?;
     stage.reconciled(&ours).await?;
@@ -134,7 +141,10 @@ async fn a_promise_goes_with_its_requests_and_its_api() -> Result<()> {
     stage.gone(&promise_key("things")).await?;
     let said = stage.signals.all().split_off(before);
     assert_eq!(said[..2], ["start /things teardown", "end /things teardown"]);
-    assert_eq!(said.iter().filter(|line| line.starts_with("end team-") && line.ends_with("cleanup")).count(), 2);
+    assert_eq!(
+        said.iter().filter(|line| line.starts_with("end team-") && line.ends_with("cleanup")).count(),
+        2
+    );
     for request in &requests {
         assert!(stage.platform.objects.get(request).await?.is_none());
     }

@@ -14,7 +14,8 @@ use crate::{installed, path, paths};
 async fn pipelines_run_in_order() -> Result<()> {
     let stage = Stage::start(2).await?;
     stage.apply_destinations().await?;
-    let promise = Promise { promise: vec![noted("setup")], ..Promise::with(["one", "two", "three"].map(noted)) };
+    let promise =
+        Promise { promise: vec![noted("setup")], ..Promise::with(["one", "two", "three"].map(noted)) };
     stage.apply(&promise.manifest()).await?;
     stage.reconciled(&promise_key("things")).await?;
     stage.signals.expect("start /things setup")?;
@@ -39,7 +40,11 @@ async fn pipelines_run_in_order() -> Result<()> {
     assert_eq!((&status["workflows"], &status["workflowsSucceeded"]), (&3.into(), &3.into()));
     let placements = status["millrace"]["placements"].as_array().unwrap();
     assert_eq!(placements.len(), 3);
-    assert!(placements.iter().all(|placement| placement["destination"] == "dev" && placement["revision"].is_string()));
+    assert!(
+        placements
+            .iter()
+            .all(|placement| placement["destination"] == "dev" && placement["revision"].is_string())
+    );
     Ok(())
 }
 

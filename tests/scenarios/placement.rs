@@ -21,7 +21,8 @@ async fn a_request_waits_for_a_destination() -> Result<()> {
     let request = stage.apply(&thing("team-a", "cache", 1)).await?;
     let object = stage.until(&request, "unscheduled", |object| {
         condition(object, "WorksSucceeded").is_some_and(|found| {
-            found["reason"] == "WorksPending" && found["message"].as_str().is_some_and(|m| m.contains("environment=qa"))
+            found["reason"] == "WorksPending"
+                && found["message"].as_str().is_some_and(|m| m.contains("environment=qa"))
         })
     });
     object.await?;
@@ -34,7 +35,11 @@ async fn a_request_waits_for_a_destination() -> Result<()> {
 /// kratix-S3, kratix-S6, kratix-S11: labels change, the placement stays, misplaced and still written; until it matches again.
 #[tokio::test]
 async fn a_destination_that_no_longer_matches_is_still_written() -> Result<()> {
-    let stage = installed(&Promise::with([pipeline("one", "out one.yaml \"$(grep size /kratix/input/object.yaml | tail -1)\"")])).await?;
+    let stage = installed(&Promise::with([pipeline(
+        "one",
+        "out one.yaml \"$(grep size /kratix/input/object.yaml | tail -1)\"",
+    )]))
+    .await?;
     let request = stage.apply(&thing("team-a", "cache", 1)).await?;
     stage.reconciled(&request).await?;
     stage.label(&destination_key("dev"), "environment", Some("other")).await?;
@@ -71,7 +76,8 @@ async fn dependencies_go_to_every_destination() -> Result<()> {
 #[tokio::test]
 async fn the_promise_wins_over_its_workflow_and_that_over_the_request() -> Result<()> {
     let setup = pipeline("setup", "selectors '[{matchLabels: {environment: prod, zone: b}}]'");
-    let one = pipeline("one", "out one.yaml 1; selectors '[{matchLabels: {environment: qa, zone: c, tier: x}}]'");
+    let one =
+        pipeline("one", "out one.yaml 1; selectors '[{matchLabels: {environment: qa, zone: c, tier: x}}]'");
     let promise = Promise { promise: vec![setup], ..Promise::with([one]) };
     let stage = Stage::start(1).await?;
     stage.apply_destinations().await?;
@@ -96,7 +102,8 @@ async fn a_destination_that_moves_takes_the_files_with_it() -> Result<()> {
     moved["spec"]["path"] = "elsewhere/dev".into();
     stage.apply(&moved).await?;
     let placed = |lane: &domain::lane::Lane| {
-        lane.is_settled() && lane.footprint.placements.iter().all(|p| p.place.prefix.starts_with("elsewhere/"))
+        lane.is_settled()
+            && lane.footprint.placements.iter().all(|p| p.place.prefix.starts_with("elsewhere/"))
     };
     stage.until_lane(&request, "moved", placed).await?;
     assert_eq!(stage.repository.files()?, [format!("elsewhere/{}", path("team-a", "cache", "one"))]);

@@ -9,7 +9,8 @@ use crate::installed;
 /// Services that start anew find everything done: no commit, no transition, no status write for what is settled.
 #[tokio::test]
 async fn a_restart_of_everything_changes_nothing_that_is_settled() -> Result<()> {
-    let mut stage = installed(&Promise { promise: vec![noted("setup")], ..Promise::with([noted("one")]) }).await?;
+    let mut stage =
+        installed(&Promise { promise: vec![noted("setup")], ..Promise::with([noted("one")]) }).await?;
     let request = stage.apply(&thing("team-a", "cache", 1)).await?;
     stage.reconciled(&request).await?;
     let told = |lane: &domain::lane::Lane| lane.pending().is_empty();

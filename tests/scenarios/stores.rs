@@ -56,7 +56,9 @@ async fn a_failing_store_is_shown_and_holds_up_nobody_else() -> Result<()> {
 
     let selectors = json!([{"matchLabels": {"environment": "bad"}}]);
     let mut other = Promise { name: "others".into(), selectors, ..Promise::with([noted("one")]) }.manifest();
-    other["spec"]["api"] = serde_json::from_str(&other["spec"]["api"].to_string().replace("thing", "other").replace("Thing", "Other"))?;
+    other["spec"]["api"] = serde_json::from_str(
+        &other["spec"]["api"].to_string().replace("thing", "other").replace("Thing", "Other"),
+    )?;
     stage.apply(&other).await?;
     let mut request = thing("team-a", "bad", 1);
     request["apiVersion"] = "test.millrace.dev/v1".into();

@@ -57,8 +57,13 @@ impl Repository {
         let clone = scratch.join(uuid::Uuid::new_v4().to_string());
         let run = |directory: &Path, arguments: &[&str]| {
             let identity = ["-c", "user.name=other", "-c", "user.email=other@example.com"];
-            let output = Command::new("git").current_dir(directory).args(identity).args(arguments).output()?;
-            ensure!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+            let output =
+                Command::new("git").current_dir(directory).args(identity).args(arguments).output()?;
+            ensure!(
+                output.status.success(),
+                "git {arguments:?}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             Ok(())
         };
         run(scratch, &["clone", "--quiet", &self.url(), &clone.display().to_string()])?;

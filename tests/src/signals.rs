@@ -104,7 +104,8 @@ impl Signals {
 }
 
 fn pipe(path: &Path) -> Result<()> {
-    mknodat(CWD, path, FileType::Fifo, Mode::from(0o666), 0).with_context(|| format!("pipe {}", path.display()))?;
+    mknodat(CWD, path, FileType::Fifo, Mode::from(0o666), 0)
+        .with_context(|| format!("pipe {}", path.display()))?;
     Ok(fs::set_permissions(path, Permissions::from_mode(0o666))?)
 }
 

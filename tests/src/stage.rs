@@ -62,8 +62,15 @@ impl Stage {
     pub fn start_service(&mut self, service: &str, replica: usize) -> Result<()> {
         let name = format!("{service}-{replica}");
         let mut command = Command::new(program(service)?);
-        command.arg("--nats").arg(&self.bus.url).arg("--state").arg(self.directory.path().join("state").join(&name));
-        command.env("MILLRACE_IMAGES", format!("registry.test/*=scripts:{}", self.signals.directory().display()));
+        command
+            .arg("--nats")
+            .arg(&self.bus.url)
+            .arg("--state")
+            .arg(self.directory.path().join("state").join(&name));
+        command.env(
+            "MILLRACE_IMAGES",
+            format!("registry.test/*=scripts:{}", self.signals.directory().display()),
+        );
         command.env("MILLRACE_LOG", std::env::var("MILLRACE_TEST_LOG").unwrap_or_else(|_| "info".into()));
         self.processes.push(Process::start(&name, &mut command, self.directory.path())?);
         Ok(())
@@ -82,10 +89,12 @@ impl Stage {
         let deadline = Instant::now() + LIMIT;
         loop {
             let (headers, payload) = (headers_of(&encoded), encoded.payload.clone());
-            let reply = self.platform.bus.client().request_with_headers(subject, headers, payload.into()).await;
+            let reply =
+                self.platform.bus.client().request_with_headers(subject, headers, payload.into()).await;
             match reply {
                 Ok(reply) => {
-                    let header = |name: &str| reply.headers.as_ref()?.get(name).map(|v| v.as_str().to_owned());
+                    let header =
+                        |name: &str| reply.headers.as_ref()?.get(name).map(|v| v.as_str().to_owned());
                     return Ok(envelope::decode(header, &reply.payload)?.message);
                 }
                 // The inflater is still starting.
@@ -122,7 +131,12 @@ impl Stage {
     }
 
     /// The object once it satisfies the condition.
-    pub async fn until(&self, key: &ObjectKey, what: &str, holds: impl Fn(&Object) -> bool) -> Result<Object> {
+    pub async fn until(
+        &self,
+        key: &ObjectKey,
+        what: &str,
+        holds: impl Fn(&Object) -> bool,
+    ) -> Result<Object> {
         let wait = async {
             let mut events = self.platform.objects.watch(std::slice::from_ref(&key.kind)).await?;
             while let Some(event) = events.next().await {
@@ -140,7 +154,10 @@ impl Stage {
             Err(_) => {
                 let object = self.platform.objects.get(key).await?;
                 let lane = self.record(key).await?;
-                bail!("{key}: not {what} within {LIMIT:?}; it is {:#?}, its lane {lane:#?}", object.map(|o| o.to_value()))
+                bail!(
+                    "{key}: not {what} within {LIMIT:?}; it is {:#?}, its lane {lane:#?}",
+                    object.map(|o| o.to_value())
+                )
             }
         }
     }
@@ -175,7 +192,12 @@ impl Stage {
     }
 
     /// The lane once its record satisfies the condition.
-    pub async fn until_lane(&self, key: &ObjectKey, what: &str, holds: impl Fn(&Lane) -> bool) -> Result<Lane> {
+    pub async fn until_lane(
+        &self,
+        key: &ObjectKey,
+        what: &str,
+        holds: impl Fn(&Lane) -> bool,
+    ) -> Result<Lane> {
         let records = Records::open(&self.platform.bus).await?;
         let mut changes = self.platform.bus.watch_records(Some(&LaneKey(key.clone()))).await?;
         let wait = async {

@@ -133,6 +133,7 @@ impl Runner {
             Err(error) => return Disposition::Dead(chain(&error)),
         };
         let (command, trace) = (received.message, received.trace);
+        tracing::info!(lane = %command.lane, job = %command.job, "job received");
         match self.take(&command, trace, delivery, shutdown).await {
             Ok(disposition) => disposition,
             Err(error) => {
@@ -232,6 +233,7 @@ impl Runner {
         let encoded = envelope::encode(&ResultMessage { body }, Some(hop));
         let encoded = encoded.map_err(|source| Error::Message { subject: subject.clone(), source })?;
         let id = subject::result_message_id(&command.job);
+        tracing::info!(lane = %command.lane, job = %command.job, "result published");
         Ok(self.platform.bus.publish_surely(&subject, &encoded, Some(&id)).await?)
     }
 }

@@ -57,7 +57,8 @@ pub fn decode<M: Message>(
     if !found.parse().is_ok_and(|version: u32| (1..=M::VERSION).contains(&version)) {
         return Err(Error::Version { kind: M::TYPE, found, known: M::VERSION });
     }
-    let message = serde_json::from_slice(payload).map_err(|source| Error::Payload { kind: M::TYPE, source })?;
+    let message =
+        serde_json::from_slice(payload).map_err(|source| Error::Payload { kind: M::TYPE, source })?;
     // A broken trace context costs the trace, not the message.
     let trace = header(TRACE).and_then(|text| text.parse().ok());
     Ok(Received { message, trace })

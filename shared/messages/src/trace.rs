@@ -34,7 +34,9 @@ impl FromStr for TraceParent {
 
     fn from_str(text: &str) -> Result<Self, InvalidTraceParent> {
         let parts: Vec<&str> = text.split('-').collect();
-        let (["00", trace, span, flags], true) = (&parts[..], text.is_ascii()) else { return Err(InvalidTraceParent) };
+        let (["00", trace, span, flags], true) = (&parts[..], text.is_ascii()) else {
+            return Err(InvalidTraceParent);
+        };
         if (trace.len(), span.len(), flags.len()) != (32, 16, 2) {
             return Err(InvalidTraceParent);
         }
