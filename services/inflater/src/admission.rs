@@ -113,12 +113,17 @@ impl Inflater {
             return Ok(AdmitAnswer::Refused { problems: vec![Problem::error("unknown-kind", "kind", text)] });
         };
         if !admitted.stored {
-            return Ok(AdmitAnswer::Done { change: Change::Unchanged, object: key, problems: admitted.problems });
+            return Ok(AdmitAnswer::Done {
+                change: Change::Unchanged,
+                object: key,
+                problems: admitted.problems,
+            });
         }
         let (stored, change) = match &current {
             None => (self.platform.objects.create(&key, admitted.object).await?, Change::Created),
             Some(current) => {
-                let stored = self.platform.objects.update(&key, at_version_of(current, admitted.object)).await?;
+                let stored =
+                    self.platform.objects.update(&key, at_version_of(current, admitted.object)).await?;
                 let same = stored.metadata.resource_version == current.metadata.resource_version;
                 (stored, if same { Change::Unchanged } else { Change::Configured })
             }
@@ -164,7 +169,9 @@ impl Inflater {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(AdmitAnswer::Refused { problems: vec![Problem::error("contended", "", "it is changed by others again and again")] })
+        Ok(AdmitAnswer::Refused {
+            problems: vec![Problem::error("contended", "", "it is changed by others again and again")],
+        })
     }
 
     async fn delete(
@@ -177,7 +184,11 @@ impl Inflater {
         if let Some(origin) = origin {
             let from = current.annotation(ORIGIN_DIRECTORY_ANNOTATION);
             if from != Some(&origin.directory) {
-                return Ok(AdmitAnswer::Done { change: Change::Unchanged, object: key.clone(), problems: Vec::new() });
+                return Ok(AdmitAnswer::Done {
+                    change: Change::Unchanged,
+                    object: key.clone(),
+                    problems: Vec::new(),
+                });
             }
         }
         self.platform.objects.delete(key).await?;
@@ -203,7 +214,8 @@ fn merged(current: Option<&Object>, manifest: &Object, origin: Option<&Origin>) 
     let mut candidate = match current {
         None => manifest.clone(),
         Some(live) => {
-            let last = live.annotation(LAST_APPLIED_ANNOTATION).and_then(|text| serde_json::from_str(text).ok());
+            let last =
+                live.annotation(LAST_APPLIED_ANNOTATION).and_then(|text| serde_json::from_str(text).ok());
             apply::merge(last.as_ref(), live, manifest)
         }
     };

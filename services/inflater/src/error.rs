@@ -29,7 +29,12 @@ impl Error {
             Self::Message { .. } | Self::Subject(_) => Disposition::Dead(chain(self)),
             Self::Objects(objects::Error::Conflict(_)) => Disposition::Retry(Duration::from_millis(50)),
             Self::Bus(_) | Self::Objects(_) | Self::Artifact(_) | Self::Listen { .. } => {
-                tracing::warn!(subject = delivery.subject, attempt = delivery.attempt, error = chain(self), "trying again");
+                tracing::warn!(
+                    subject = delivery.subject,
+                    attempt = delivery.attempt,
+                    error = chain(self),
+                    "trying again"
+                );
                 Disposition::Retry(Duration::from_secs(2))
             }
         }

@@ -114,11 +114,16 @@ impl Inflater {
         trace: Option<TraceParent>,
     ) -> Result<Encoded, Error> {
         let hop = self.platform.bus.next_hop(trace);
-        envelope::encode(message, Some(hop)).map_err(|source| Error::Message { subject: subject.to_owned(), source })
+        envelope::encode(message, Some(hop))
+            .map_err(|source| Error::Message { subject: subject.to_owned(), source })
     }
 
     /// No message id: one intent per object, and a newer one must never be taken for a duplicate.
-    pub(crate) async fn publish_intent(&self, key: &ObjectKey, trace: Option<TraceParent>) -> Result<(), Error> {
+    pub(crate) async fn publish_intent(
+        &self,
+        key: &ObjectKey,
+        trace: Option<TraceParent>,
+    ) -> Result<(), Error> {
         let hop = self.platform.bus.next_hop(trace);
         let encoded = Encoded { headers: vec![(envelope::TRACE, hop.to_string())], payload: Vec::new() };
         Ok(self.platform.bus.publish_surely(&subject::intent(key), &encoded, None).await?)
@@ -146,8 +151,7 @@ fn is_newer(old: &PlanEntry, new: &PlanEntry) -> bool {
 
 fn entry(key: &ObjectKey, inputs: &Inputs, world: &World) -> (PlanEntry, Option<Plan>) {
     let Inputs { object, promise } = inputs;
-    let action =
-        if object.is_terminating() { WorkflowAction::Delete } else { WorkflowAction::Configure };
+    let action = if object.is_terminating() { WorkflowAction::Delete } else { WorkflowAction::Configure };
     let plan = promise.as_ref().map(|promise| match key.kind == promise_kind() {
         true => plan::inflate_promise(promise, action),
         false => plan::inflate_request(promise, object, action),

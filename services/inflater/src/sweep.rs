@@ -37,7 +37,9 @@ impl Inflater {
         for latest in self.plans.scan(subject::ALL_PLANS).await?.iter().filter(|latest| !latest.is_end()) {
             match envelope::decode::<PlanEntry>(|name| latest.header(name), &latest.payload) {
                 Ok(received) => drop(entries.insert(received.message.lane.0.clone(), received.message)),
-                Err(error) => tracing::error!(subject = latest.subject, error = chain(&error), "plan left out"),
+                Err(error) => {
+                    tracing::error!(subject = latest.subject, error = chain(&error), "plan left out")
+                }
             }
         }
         let world = self.worlds.fresh().await?;
@@ -62,7 +64,8 @@ impl Inflater {
         entries: &HashMap<ObjectKey, PlanEntry>,
     ) {
         let current = entries.get(key).is_some_and(|entry| {
-            is_current(entry, object) && (key.kind == promise_kind() || follows_promise(entry, world, entries))
+            is_current(entry, object)
+                && (key.kind == promise_kind() || follows_promise(entry, world, entries))
         });
         if current {
             return;
@@ -82,7 +85,11 @@ fn is_current(entry: &PlanEntry, object: &Object) -> bool {
 }
 
 /// Whether a request's plan waits for its Promise's newest plan.
-fn follows_promise(entry: &PlanEntry, world: Option<&World>, entries: &HashMap<ObjectKey, PlanEntry>) -> bool {
+fn follows_promise(
+    entry: &PlanEntry,
+    world: Option<&World>,
+    entries: &HashMap<ObjectKey, PlanEntry>,
+) -> bool {
     let gates = entry.plan.iter().flat_map(|plan| &plan.gates);
     gates.into_iter().all(|gate| match gate {
         Gate::PromiseComplete { promise, work_hash } => {

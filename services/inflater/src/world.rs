@@ -24,7 +24,10 @@ pub(crate) struct Worlds {
 }
 
 impl Worlds {
-    pub(crate) async fn follow(objects: Arc<dyn Objects>, shutdown: Shutdown) -> Result<Self, objects::Error> {
+    pub(crate) async fn follow(
+        objects: Arc<dyn Objects>,
+        shutdown: Shutdown,
+    ) -> Result<Self, objects::Error> {
         let snapshot = Snapshot::follow(objects.clone(), kinds(), shutdown).await?;
         Ok(Self { objects, snapshot, read: Mutex::new(BTreeMap::new()) })
     }

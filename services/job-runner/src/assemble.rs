@@ -4,6 +4,7 @@ use domain::plan::{Container, Plan};
 use messages::job::JobCommand;
 use serde_json::{Map, Value};
 
+use crate::expand::{expand, lookup, variables};
 use crate::process::{self, FenceToken, Job};
 use crate::service::{Error, Runner};
 
@@ -52,9 +53,9 @@ fn input(plan: &Plan, contributed: &Map<String, Value>) -> Value {
 fn container(runner: &Runner, container: &Container) -> Result<process::Container, String> {
     let named = |error: crate::images::Error| format!("container {}: {error}", container.name);
     let image = runner.images.resolve(&container.image).map_err(named)?;
-    Ok(process::Container {
-        args: container.args.clone(),
-        env: container.env.iter().map(|var| (var.name.clone(), var.value.clone())).collect(),
-        ..process::Container::new(&container.name, image, container.command.clone())
-    })
+    let env = variables(&container.env);
+    let expanded =
+        |words: &[String]| words.iter().map(|word| expand(word, |name| lookup(&env, name))).collect();
+    let (command, args) = (expanded(&container.command), expanded(&container.args));
+    Ok(process::Container { args, env, ..process::Container::new(&container.name, image, command) })
 }

@@ -144,7 +144,10 @@ fn merge_status(mut status: Map<String, Value>, new: Map<String, Value>) -> Map<
     status
 }
 
-async fn store_groups(runner: &Runner, groups: Vec<Group>) -> Result<Result<Vec<OutputGroup>, String>, Error> {
+async fn store_groups(
+    runner: &Runner,
+    groups: Vec<Group>,
+) -> Result<Result<Vec<OutputGroup>, String>, Error> {
     let mut stored = Vec::with_capacity(groups.len());
     for Group { directory, match_labels, files } in groups {
         let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
@@ -174,7 +177,8 @@ mod tests {
         let before = map(json!({"stage": "one", "deep": {"a": 1}, "conditions": [
             {"type": "A", "status": "True"}, {"type": "B", "status": "True"},
         ]}));
-        let new = map(json!({"stage": "two", "deep": {"b": 2}, "conditions": [{"type": "B", "status": "False"}]}));
+        let new =
+            map(json!({"stage": "two", "deep": {"b": 2}, "conditions": [{"type": "B", "status": "False"}]}));
         let expected = map(json!({"stage": "two", "deep": {"b": 2}, "conditions": [
             {"type": "A", "status": "True"}, {"type": "B", "status": "False"},
         ]}));

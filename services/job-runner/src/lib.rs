@@ -3,6 +3,7 @@
 mod assemble;
 mod cancels;
 mod end;
+mod expand;
 pub mod images;
 pub mod metadata;
 pub mod outputs;

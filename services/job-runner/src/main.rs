@@ -8,6 +8,10 @@ fn main() -> std::process::ExitCode {
     runtime::service::main("job-runner", |platform, config, shutdown| {
         let slots = config.slots.unwrap_or_else(job_runner::default_slots);
         let state = config.state.unwrap_or_else(|| ".millrace/job-runner".into());
-        run(platform, Options { slots, images: config.images, state, isolation: Isolation::Namespaces }, shutdown)
+        run(
+            platform,
+            Options { slots, images: config.images, state, isolation: Isolation::Namespaces },
+            shutdown,
+        )
     })
 }

@@ -79,7 +79,8 @@ pub(crate) struct Runner {
 /// Runs until the shutdown; jobs in hand are ended and handed back.
 pub async fn run(platform: Platform, options: Options, shutdown: Shutdown) -> Result<(), Error> {
     let locks = options.state.join("lanes");
-    std::fs::create_dir_all(&locks).map_err(|source| Error::Directory { directory: locks.clone(), source })?;
+    std::fs::create_dir_all(&locks)
+        .map_err(|source| Error::Directory { directory: locks.clone(), source })?;
     let spec = ConsumerSpec {
         stream: stream::JOB,
         durable: durable::run(DEFAULT_POOL),
@@ -96,7 +97,8 @@ pub async fn run(platform: Platform, options: Options, shutdown: Shutdown) -> Re
         platform,
     });
     // One fetch per slot: a job that waited behind another in this process would look dead to the server.
-    let slots = (0..options.slots.max(1)).map(|_| tokio::spawn(runner.clone().slot(spec.clone(), shutdown.clone())));
+    let slots =
+        (0..options.slots.max(1)).map(|_| tokio::spawn(runner.clone().slot(spec.clone(), shutdown.clone())));
     futures::future::join_all(slots).await;
     Ok(())
 }

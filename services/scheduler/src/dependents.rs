@@ -37,7 +37,11 @@ impl Scheduler {
     }
 
     /// Tells every lane that waits for this Promise how its gates stand now.
-    pub(crate) async fn wake_dependents(&self, promise: &Lane, trace: Option<TraceParent>) -> Result<(), Error> {
+    pub(crate) async fn wake_dependents(
+        &self,
+        promise: &Lane,
+        trace: Option<TraceParent>,
+    ) -> Result<(), Error> {
         let waits = |lane: &Lane| lane.awaited_gates().iter().any(|gate| *gate.promise() == promise.key);
         let records = self.records.scan(None).await?;
         let waiting = records.into_iter().map(|stored| stored.lane).filter(waits);
@@ -58,7 +62,11 @@ impl Scheduler {
     }
 
     /// As upstream: every request gets the label that runs it from its start.
-    pub(crate) async fn restart_dependents(&self, promise: &Lane, trace: Option<TraceParent>) -> Result<(), Error> {
+    pub(crate) async fn restart_dependents(
+        &self,
+        promise: &Lane,
+        trace: Option<TraceParent>,
+    ) -> Result<(), Error> {
         let Some(kind) = self.requests_of(promise).await? else { return Ok(()) };
         let label = domain::control::ControlLabel::RunFromStart.key();
         for (key, mut request) in self.platform.objects.list(Some(&kind)).await? {
@@ -74,7 +82,11 @@ impl Scheduler {
     }
 
     /// Asks for the deletion of every request; each cleans up by itself.
-    pub(crate) async fn delete_dependents(&self, promise: &Lane, trace: Option<TraceParent>) -> Result<(), Error> {
+    pub(crate) async fn delete_dependents(
+        &self,
+        promise: &Lane,
+        trace: Option<TraceParent>,
+    ) -> Result<(), Error> {
         let Some(kind) = self.requests_of(promise).await? else {
             return self.dependents_gone(&promise.key, trace).await;
         };
@@ -88,7 +100,11 @@ impl Scheduler {
     }
 
     /// Sends `DependentsGone` once no request has an object, a job or a footprint.
-    pub(crate) async fn check_dependents(&self, key: &LaneKey, trace: Option<TraceParent>) -> Result<(), Error> {
+    pub(crate) async fn check_dependents(
+        &self,
+        key: &LaneKey,
+        trace: Option<TraceParent>,
+    ) -> Result<(), Error> {
         let promise = self.records.load(key).await?.lane;
         if !promise.run.as_ref().is_some_and(|run| run.state == RunState::Dependents) {
             return Ok(());
@@ -144,5 +160,4 @@ impl Scheduler {
         }
         Ok(())
     }
-
 }

@@ -10,8 +10,8 @@ use messages::result::DestinationAnswer;
 use messages::subject;
 use messages::trace::TraceParent;
 use messages::write::{WriteCommand, WriteTarget};
-use resources::keys::KRATIX_GROUP;
 use resources::Object;
+use resources::keys::KRATIX_GROUP;
 use runtime::bus::Delivery;
 use runtime::objects;
 

@@ -37,10 +37,17 @@ impl Error {
             Self::Decode { .. } | Self::Subject(_) => return Disposition::Dead(chain(self)),
             Self::SlotTaken(_) => Duration::from_millis(100),
             Self::Contended(_) | Self::Objects(objects::Error::Conflict(_)) => Duration::from_millis(50),
-            Self::Bus(_) | Self::Objects(_) | Self::Artifact(_) | Self::NoApi { .. } => Duration::from_secs(2),
+            Self::Bus(_) | Self::Objects(_) | Self::Artifact(_) | Self::NoApi { .. } => {
+                Duration::from_secs(2)
+            }
         };
         if delivery.attempt > 3 {
-            tracing::warn!(subject = delivery.subject, attempt = delivery.attempt, error = chain(self), "trying again");
+            tracing::warn!(
+                subject = delivery.subject,
+                attempt = delivery.attempt,
+                error = chain(self),
+                "trying again"
+            );
         }
         Disposition::Retry(delay)
     }

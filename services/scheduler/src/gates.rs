@@ -58,7 +58,9 @@ fn progress(promise: &Lane) -> &'static str {
         Some(RunState::Failed { .. }) => "its workflow has failed",
         Some(RunState::Aborted) => "its workflow was aborted",
         Some(RunState::Dependents) => "it is being deleted",
-        Some(RunState::Writing) if promise.unplaced().next().is_some() => "no Destination matches its documents",
+        Some(RunState::Writing) if promise.unplaced().next().is_some() => {
+            "no Destination matches its documents"
+        }
         Some(RunState::Writing | RunState::Pruning) => "its documents are being written",
         Some(RunState::Complete | RunState::Superseded) => "its newest workflow has not run yet",
     }

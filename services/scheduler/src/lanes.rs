@@ -61,7 +61,12 @@ impl Scheduler {
         Err(Error::Contended(key.clone()))
     }
 
-    async fn gate_after(&self, lane: &Lane, inputs: &[Input], now: Timestamp) -> Result<Option<Input>, Error> {
+    async fn gate_after(
+        &self,
+        lane: &Lane,
+        inputs: &[Input],
+        now: Timestamp,
+    ) -> Result<Option<Input>, Error> {
         if !inputs.iter().any(|input| matches!(input, Input::PlanArrived(_))) {
             return Ok(None);
         }

@@ -39,12 +39,14 @@ pub(crate) struct Scheduler {
     records: Records,
     plans: Register,
     timers: Register,
+    jobs: Register,
     /// Destinations and stores.
     places: Snapshot,
 }
 
 fn destination_kinds() -> [ResourceKind; 3] {
-    ["destinations", "gitstatestores", "bucketstatestores"].map(|plural| ResourceKind::new(plural, KRATIX_GROUP))
+    ["destinations", "gitstatestores", "bucketstatestores"]
+        .map(|plural| ResourceKind::new(plural, KRATIX_GROUP))
 }
 
 /// Runs until the shutdown.
@@ -56,6 +58,7 @@ pub async fn run(platform: Platform, shutdown: Shutdown) -> Result<(), Error> {
         records: Records::open(&bus).await?,
         plans: Register::open(&bus, stream::PLAN).await?,
         timers: Register::open(&bus, stream::TIMER).await?,
+        jobs: Register::open(&bus, stream::JOB).await?,
         places,
         platform,
     });
@@ -70,7 +73,11 @@ pub async fn run(platform: Platform, shutdown: Shutdown) -> Result<(), Error> {
     let results = spec(stream::RESULT, subject::ALL_RESULTS, durable::SCHEDULE.into());
     let due = spec(stream::TIMER, subject::ALL_TIMERS_DUE, durable::SCHEDULE.into());
     let intents = destination_kinds().map(|kind| {
-        spec(stream::INTENT, &subject::intents_of(&kind), format!("{}-{}", durable::DESTINATIONS, kind.plural))
+        spec(
+            stream::INTENT,
+            &subject::intents_of(&kind),
+            format!("{}-{}", durable::DESTINATIONS, kind.plural),
+        )
     });
     let [destinations, git_stores, bucket_stores] = &intents;
     tokio::try_join!(

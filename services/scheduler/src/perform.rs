@@ -63,7 +63,8 @@ impl Scheduler {
         trace: Option<TraceParent>,
     ) -> Result<envelope::Encoded, Error> {
         let hop = self.platform.bus.next_hop(trace);
-        envelope::encode(message, Some(hop)).map_err(|source| Error::Decode { subject: subject.to_owned(), source })
+        envelope::encode(message, Some(hop))
+            .map_err(|source| Error::Decode { subject: subject.to_owned(), source })
     }
 
     async fn start_job(
@@ -75,7 +76,8 @@ impl Scheduler {
         trace: Option<TraceParent>,
     ) -> Result<(), Error> {
         let (subject, id) = (subject::job(DEFAULT_POOL, lane), subject::job_message_id(&job));
-        let encoded = self.encode(&subject, &JobCommand { lane: lane.clone(), job, plan, contributed }, trace)?;
+        let command = JobCommand { lane: lane.clone(), job, plan, contributed };
+        let encoded = self.encode(&subject, &command, trace)?;
         for wait in [0].into_iter().chain(SLOT_WAITS) {
             tokio::time::sleep(Duration::from_millis(wait)).await;
             match self.platform.bus.publish(&subject, &encoded, Some(&id), None).await? {
@@ -83,7 +85,14 @@ impl Scheduler {
                 Published::Busy | Published::Wrong | Published::Unknown => {}
             }
         }
-        Err(Error::SlotTaken(lane.clone()))
+        // A job of hours outlives the server's memory of ids; then the slot holds this very job.
+        let held = self.jobs.load(&subject).await?;
+        let held = held
+            .and_then(|held| envelope::decode::<JobCommand>(|name| held.header(name), &held.payload).ok());
+        match held {
+            Some(held) if held.message.job == command.job => Ok(()),
+            Some(_) | None => Err(Error::SlotTaken(lane.clone())),
+        }
     }
 
     /// Best effort: the runner reads the record at each of its progress ticks too.
@@ -93,7 +102,8 @@ impl Scheduler {
             JobCommand { lane: lane.clone(), job: job.clone(), plan: Digest::of(b""), contributed: None };
         let encoded = self.encode(&subject, &command, trace)?;
         let headers = runtime::bus::headers_of(&encoded);
-        let sent = self.platform.bus.client().publish_with_headers(subject, headers, encoded.payload.into()).await;
+        let sent =
+            self.platform.bus.client().publish_with_headers(subject, headers, encoded.payload.into()).await;
         if let Err(error) = sent {
             tracing::warn!(%lane, %error, "cancel not sent; the runner will read it in the record");
         }

@@ -38,7 +38,9 @@ impl Scheduler {
         for latest in self.plans.scan(subject::ALL_PLANS).await?.iter().filter(|latest| !latest.is_end()) {
             match envelope::decode::<PlanEntry>(|name| latest.header(name), &latest.payload) {
                 Ok(received) => self.compare(&received.message, &records).await,
-                Err(error) => tracing::error!(subject = latest.subject, error = chain(&error), "plan left out"),
+                Err(error) => {
+                    tracing::error!(subject = latest.subject, error = chain(&error), "plan left out")
+                }
             }
         }
         for stored in records.into_values().filter(|stored| stored.lane.life == Life::Live) {

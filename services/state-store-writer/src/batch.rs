@@ -59,7 +59,11 @@ type Answer = Result<Option<String>, String>;
 
 impl Writer {
     /// What becomes of each message of the batch.
-    pub(crate) async fn write_batch(&self, repositories: &mut Repositories, batch: &[Delivery]) -> Vec<Disposition> {
+    pub(crate) async fn write_batch(
+        &self,
+        repositories: &mut Repositories,
+        batch: &[Delivery],
+    ) -> Vec<Disposition> {
         let decoded: Vec<Result<Order, String>> = batch
             .iter()
             .map(|delivery| match delivery.decode::<WriteCommand>() {
@@ -80,7 +84,8 @@ impl Writer {
         let mut answers: Vec<Answer> = orders.iter().map(|_| Ok(None)).collect();
         let store = repositories.name.clone();
         let mut wanted = self.read(&store, orders, &mut answers).await;
-        let places: BTreeSet<(String, String)> = wanted.iter().flatten().flat_map(|w| w.work.keys().cloned()).collect();
+        let places: BTreeSet<(String, String)> =
+            wanted.iter().flatten().flat_map(|w| w.work.keys().cloned()).collect();
         for place in places {
             self.commit(repositories, &place, orders, &mut wanted, &mut answers).await;
         }
@@ -91,13 +96,9 @@ impl Writer {
     }
 
     /// Reads what every order wants now. An order whose want cannot be read is answered with the reason.
-    async fn read(
-        &self,
-        store: &StoreName,
-        orders: &[Order],
-        answers: &mut [Answer],
-    ) -> Vec<Option<Wanted>> {
-        let read: Vec<BoxFuture<'_, _>> = orders.iter().map(|order| self.wanted(store, order).boxed()).collect();
+    async fn read(&self, store: &StoreName, orders: &[Order], answers: &mut [Answer]) -> Vec<Option<Wanted>> {
+        let read: Vec<BoxFuture<'_, _>> =
+            orders.iter().map(|order| self.wanted(store, order).boxed()).collect();
         let read: Vec<Result<Option<Wanted>, Error>> =
             futures::stream::iter(read).buffered(AT_A_TIME).collect().await;
         let read = read.into_iter().zip(answers).map(|(wanted, answer)| match wanted {
@@ -178,7 +179,8 @@ impl Writer {
             .parse_spec()
             .map_err(|error| store::Error::Unusable { store: key.readable(), reason: chain(&error) })?;
         let path = Some(&*location.path).filter(|path| !path.is_empty()).map(StorePath::parse).transpose();
-        let path = path.map_err(|error| store::Error::Unusable { store: key.readable(), reason: error.to_string() })?;
+        let path = path
+            .map_err(|error| store::Error::Unusable { store: key.readable(), reason: error.to_string() })?;
         let changes = if spec.init_workloads.enabled {
             canary::put(path.as_ref(), Arrangement::Nested)
         } else {
@@ -249,7 +251,9 @@ impl Writer {
             Ok(committed) => Ok(Some(committed)),
             Err(store::Error::Conflicts { conflicts, .. }) => {
                 for conflict in conflicts {
-                    if let Some(answer) = owners.get(conflict.change).and_then(|owner| answers.get_mut(*owner)) {
+                    if let Some(answer) =
+                        owners.get(conflict.change).and_then(|owner| answers.get_mut(*owner))
+                    {
                         *answer = Err(conflict.to_string());
                     }
                 }
@@ -281,12 +285,14 @@ impl Writer {
                 ResultBody::Write(WriteAnswer { lane: lane.clone(), store, serial, answer: result(answer) })
             }
             (WriteTarget::Lane { .. }, _) => return Disposition::Ack, // answered before
-            (WriteTarget::Destination { destination, generation }, _) => ResultBody::Destination(DestinationAnswer {
-                destination: destination.clone(),
-                generation: *generation,
-                store: store.key.clone(),
-                answer: result(answer),
-            }),
+            (WriteTarget::Destination { destination, generation }, _) => {
+                ResultBody::Destination(DestinationAnswer {
+                    destination: destination.clone(),
+                    generation: *generation,
+                    store: store.key.clone(),
+                    answer: result(answer),
+                })
+            }
         };
         let about = match &order.target {
             WriteTarget::Lane { lane, .. } => &lane.0,
@@ -301,7 +307,12 @@ impl Writer {
         }
     }
 
-    async fn publish(&self, about: &ObjectKey, body: ResultBody, trace: Option<TraceParent>) -> Result<(), Error> {
+    async fn publish(
+        &self,
+        about: &ObjectKey,
+        body: ResultBody,
+        trace: Option<TraceParent>,
+    ) -> Result<(), Error> {
         let subject = subject::result(about);
         let hop = self.platform.bus.next_hop(trace);
         let encoded = envelope::encode(&ResultMessage { body }, Some(hop));
@@ -324,7 +335,12 @@ fn of_place<'a>(
     pairs.filter(move |(wanted, answer)| wanted.work.contains_key(place) && answer.is_ok())
 }
 
-fn remember(committed: &Committed, place: &(String, String), wanted: &[Option<Wanted>], answers: &mut [Answer]) {
+fn remember(
+    committed: &Committed,
+    place: &(String, String),
+    wanted: &[Option<Wanted>],
+    answers: &mut [Answer],
+) {
     for (wanted, answer) in of_place(place, wanted, answers) {
         *answer = Ok(match committed {
             Committed::Done { revision } => Some(revision.clone()),

@@ -1,8 +1,8 @@
 //! The state-store-writer: keep. Makes the files that lanes want true in their state stores.
 
+mod batch;
 pub mod canary;
 pub mod commit_message;
-mod batch;
 mod service;
 pub mod store;
 

@@ -194,7 +194,10 @@ impl Writer {
             let opened = self.open(&repositories.name, url, branch)?;
             repositories.open.insert(key.clone(), opened);
         }
-        let unusable = || store::Error::Unusable { store: repositories.name.key.readable(), reason: "it is closed".into() };
+        let unusable = || store::Error::Unusable {
+            store: repositories.name.key.readable(),
+            reason: "it is closed".into(),
+        };
         repositories.open.get_mut(&key).ok_or_else(|| unusable().into())
     }
 

@@ -41,7 +41,8 @@ pub struct Artifacts {
 impl Artifacts {
     pub async fn open(bus: &Bus) -> Result<Self, bus::Error> {
         let store = bus.jetstream().get_object_store(bucket::ARTIFACTS).await;
-        let store = store.map_err(|source| bus::Error::Stream { name: bucket::ARTIFACTS.into(), source: source.into() })?;
+        let store = store
+            .map_err(|source| bus::Error::Stream { name: bucket::ARTIFACTS.into(), source: source.into() })?;
         Ok(Self { store, cache: Arc::new(Mutex::new(LruCache::new(CACHED))) })
     }
 
@@ -72,10 +73,13 @@ impl Artifacts {
         if let Some(bytes) = self.cached(digest) {
             return Ok(bytes);
         }
-        let failed = |source: Box<dyn std::error::Error + Send + Sync>| Error::Get { digest: digest.clone(), source };
+        let failed =
+            |source: Box<dyn std::error::Error + Send + Sync>| Error::Get { digest: digest.clone(), source };
         let mut object = match self.store.get(digest.as_str()).await {
             Ok(object) => object,
-            Err(error) if error.kind() == GetErrorKind::NotFound => return Err(Error::Missing(digest.clone())),
+            Err(error) if error.kind() == GetErrorKind::NotFound => {
+                return Err(Error::Missing(digest.clone()));
+            }
             Err(error) => return Err(failed(error.into())),
         };
         let mut bytes = Vec::new();

@@ -127,10 +127,15 @@ impl Bus {
         // Unique is enough: a counter from a random start, scattered by a hash.
         let count = self.spans.fetch_add(1, Ordering::Relaxed);
         let scatter = Digest::of(&count.to_be_bytes());
-        let part = |from: usize| u64::from_str_radix(&scatter.as_str()[from..from + 16], 16).unwrap_or(1).max(1);
+        let part =
+            |from: usize| u64::from_str_radix(&scatter.as_str()[from..from + 16], 16).unwrap_or(1).max(1);
         match trace {
             Some(parent) => parent.child(part(0)),
-            None => TraceParent { trace: u128::from(part(16)) << 64 | u128::from(part(32)), span: part(0), flags: 1 },
+            None => TraceParent {
+                trace: u128::from(part(16)) << 64 | u128::from(part(32)),
+                span: part(0),
+                flags: 1,
+            },
         }
     }
 }

@@ -44,7 +44,8 @@ pub enum Error {
 }
 
 /// Variables that are configuration; `MILLRACE_NATS_SERVER` and others are not.
-const VARIABLES: [&str; 5] = ["MILLRACE_BUS__", "MILLRACE_LOG", "MILLRACE_STATE", "MILLRACE_IMAGES", "MILLRACE_SLOTS"];
+const VARIABLES: [&str; 5] =
+    ["MILLRACE_BUS__", "MILLRACE_LOG", "MILLRACE_STATE", "MILLRACE_IMAGES", "MILLRACE_SLOTS"];
 
 /// Reads `file` when there is one, then the environment: `MILLRACE_BUS__URL` is `bus.url`.
 pub fn load(file: Option<&Path>) -> Result<ServiceConfig, Error> {
@@ -52,7 +53,8 @@ pub fn load(file: Option<&Path>) -> Result<ServiceConfig, Error> {
     if let Some(file) = file {
         builder = builder.add_source(config::File::from(file).format(config::FileFormat::Yaml));
     }
-    let ours = std::env::vars().filter(|(name, _)| VARIABLES.iter().any(|variable| name.starts_with(variable)));
+    let ours =
+        std::env::vars().filter(|(name, _)| VARIABLES.iter().any(|variable| name.starts_with(variable)));
     let environment = config::Environment::with_prefix("MILLRACE").prefix_separator("_").separator("__");
     let environment = environment.source(Some(ours.collect()));
     builder

@@ -64,5 +64,7 @@ pub trait Objects: Send + Sync {
 
 /// The version as a number that orders the writes of one object.
 pub fn version_of(object: &Object) -> ResourceVersion {
-    ResourceVersion(object.metadata.resource_version.as_ref().and_then(|v| v.parse().ok()).unwrap_or_default())
+    ResourceVersion(
+        object.metadata.resource_version.as_ref().and_then(|v| v.parse().ok()).unwrap_or_default(),
+    )
 }

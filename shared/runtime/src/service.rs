@@ -54,7 +54,8 @@ where
         let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
         runtime.block_on(async {
             let shutdown = Shutdown::on_signals().map_err(|error| error.to_string())?;
-            let platform = Platform::embedded(&config.bus, Clock::System).await.map_err(|error| chain(&error))?;
+            let platform =
+                Platform::embedded(&config.bus, Clock::System).await.map_err(|error| chain(&error))?;
             tracing::info!(service = name, version = env!("CARGO_PKG_VERSION"), "started");
             run(platform, config, shutdown).await.map_err(|error| chain(&error))
         })
@@ -63,7 +64,8 @@ where
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!(service = name, error, "ended");
-            let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("error: {name}: {error}\n"));
+            let _ =
+                std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("error: {name}: {error}\n"));
             ExitCode::FAILURE
         }
     }

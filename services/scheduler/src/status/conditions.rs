@@ -19,7 +19,8 @@ impl Conditions {
 
     pub(super) fn set(&mut self, kind: &str, status: &str, reason: &str, message: impl Into<String>) {
         let since = self.before.iter().find(|old| old.kind == kind && old.status == status);
-        let since = since.and_then(|old| old.last_transition_time.clone()).unwrap_or_else(|| self.now.clone());
+        let since =
+            since.and_then(|old| old.last_transition_time.clone()).unwrap_or_else(|| self.now.clone());
         self.list.retain(|condition| condition.kind != kind);
         self.list.push(Condition {
             kind: kind.into(),

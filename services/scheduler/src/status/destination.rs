@@ -11,7 +11,8 @@ use super::conditions::Conditions;
 
 pub(crate) fn without_store(destination: &Object, store: &ObjectKey, now: Timestamp) -> Value {
     let mut conditions = Conditions::of(destination, now);
-    let message = format!("state store {} does not exist, or this version does not write to it", store.readable());
+    let message =
+        format!("state store {} does not exist, or this version does not write to it", store.readable());
     conditions.set("Ready", "False", "StateStoreNotFound", message);
     json!({ "conditions": conditions.into_value() })
 }

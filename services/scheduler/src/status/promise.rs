@@ -18,7 +18,9 @@ pub(super) fn status(facts: &Facts<'_>) -> Value {
     match standing {
         Standing::Paused => conditions.set("Available", "False", "PausedReconciliation", "Paused"),
         Standing::Suspended => conditions.set("Available", "False", "WorkflowSuspended", "Suspended"),
-        _ if available => conditions.set("Available", "True", "PromiseAvailable", "Ready to fulfil resource requests"),
+        _ if available => {
+            conditions.set("Available", "True", "PromiseAvailable", "Ready to fulfil resource requests")
+        }
         _ => conditions.set("Available", "False", "PromiseUnavailable", "Cannot fulfil resource requests"),
     }
     let required = lane.newest_plan().is_some_and(|plan| !plan.gates.is_empty());
@@ -43,7 +45,10 @@ pub(super) fn status(facts: &Facts<'_>) -> Value {
     }
     status.insert("status".into(), word.into());
     status.extend(last_available.map(|time| ("lastAvailableTime".into(), time)));
-    status.insert("observedGeneration".into(), lane.current_plan().map_or(Value::Null, |plan| plan.generation.into()));
+    status.insert(
+        "observedGeneration".into(),
+        lane.current_plan().map_or(Value::Null, |plan| plan.generation.into()),
+    );
     // Of what a Promise's pipelines contribute, upstream's schema keeps the message alone.
     let message = facts.contributed.get("message").cloned();
     let own = if standing == Standing::Done { "Promise configured" } else { "Pending" };
@@ -55,12 +60,16 @@ pub(super) fn status(facts: &Facts<'_>) -> Value {
 
 /// Kind and version that the Promise offers.
 fn api(object: &resources::Object, status: &mut Map<String, Value>) {
-    let Some(api) = object.spec().and_then(|spec| spec.get("api")).filter(|api| !api.is_null()) else { return };
+    let Some(api) = object.spec().and_then(|spec| spec.get("api")).filter(|api| !api.is_null()) else {
+        return;
+    };
     let text = |path: &str| api.pointer(path).and_then(Value::as_str);
     let versions = api.pointer("/spec/versions").and_then(Value::as_array);
-    let storage = versions.and_then(|versions| versions.iter().find(|version| version["storage"] == json!(true)));
+    let storage =
+        versions.and_then(|versions| versions.iter().find(|version| version["storage"] == json!(true)));
     let version = storage.and_then(|version| version["name"].as_str());
-    if let (Some(kind), Some(group), Some(version)) = (text("/spec/names/kind"), text("/spec/group"), version) {
+    if let (Some(kind), Some(group), Some(version)) = (text("/spec/names/kind"), text("/spec/group"), version)
+    {
         status.insert("kind".into(), kind.into());
         status.insert("apiVersion".into(), format!("{group}/{version}").to_lowercase().into());
     }

@@ -65,7 +65,12 @@ pub(super) fn workflow_conditions(facts: &Facts<'_>, standing: Standing, conditi
             conditions.set("ConfigureWorkflowCompleted", "False", "ConfigureWorkflowFailed", message);
         }
         (false, Standing::Writing | Standing::Done) => {
-            conditions.set("ConfigureWorkflowCompleted", "True", "PipelinesExecutedSuccessfully", "Pipelines completed");
+            conditions.set(
+                "ConfigureWorkflowCompleted",
+                "True",
+                "PipelinesExecutedSuccessfully",
+                "Pipelines completed",
+            );
         }
         (false, _) => {
             let message = "Pipelines are still in progress";
@@ -81,7 +86,12 @@ pub(super) fn workflow_conditions(facts: &Facts<'_>, standing: Standing, conditi
             conditions.set("DeleteWorkflowCompleted", "False", "DeleteWorkflowSuspended", message);
         }
         (true, Standing::Writing | Standing::Done) => {
-            conditions.set("DeleteWorkflowCompleted", "True", "PipelinesExecutedSuccessfully", "Pipelines completed");
+            conditions.set(
+                "DeleteWorkflowCompleted",
+                "True",
+                "PipelinesExecutedSuccessfully",
+                "Pipelines completed",
+            );
         }
         (true, _) => {
             let message = "Pipelines are still in progress";
@@ -106,7 +116,14 @@ fn failing_store(lane: &Lane) -> Option<String> {
 fn works(lane: &Lane, conditions: &mut Conditions) {
     let unplaced: Vec<String> = lane
         .unplaced()
-        .map(|output| format!("{} of pipeline {}: no Destination matches {}", output.directory, output.pipeline, labels(&output.selector)))
+        .map(|output| {
+            format!(
+                "{} of pipeline {}: no Destination matches {}",
+                output.directory,
+                output.pipeline,
+                labels(&output.selector)
+            )
+        })
         .collect();
     let misplaced = lane.footprint.placements.iter().find(|placement| placement.misplaced);
     if let Some(message) = failing_store(lane) {
@@ -151,7 +168,8 @@ pub(super) fn pipelines(lane: &Lane, status: &mut Map<String, Value>) {
     status.insert("workflows".into(), run.pipelines.len().into());
     status.insert("workflowsSucceeded".into(), count(PipelinePhase::Succeeded).into());
     status.insert("workflowsFailed".into(), count(PipelinePhase::Failed).into());
-    let list: Vec<Value> = run.pipelines.iter().enumerate().map(|(index, pipeline)| entry(run, index, pipeline)).collect();
+    let list: Vec<Value> =
+        run.pipelines.iter().enumerate().map(|(index, pipeline)| entry(run, index, pipeline)).collect();
     let mut workflows = Map::from_iter([("pipelines".to_owned(), Value::from(list))]);
     if let RunState::Suspended { .. } = run.state {
         workflows.insert("suspendedGeneration".into(), run.plan.generation.into());
@@ -191,7 +209,8 @@ pub(super) fn own(lane: &Lane) -> Value {
         .placements
         .iter()
         .map(|placement| {
-            let revision = lane.footprint.stores.get(&placement.store).and_then(|writes| writes.revision.clone());
+            let revision =
+                lane.footprint.stores.get(&placement.store).and_then(|writes| writes.revision.clone());
             let written = placement.wanted == placement.confirmed;
             json!({
                 "pipeline": placement.pipeline,
@@ -201,7 +220,10 @@ pub(super) fn own(lane: &Lane) -> Value {
             })
         })
         .collect();
-    let phase = lane.run.as_ref().map_or_else(|| "Waiting".to_owned(), |run| format!("{:?}", standing(lane)).replace("InProgress", phase_of(run)));
+    let phase = lane.run.as_ref().map_or_else(
+        || "Waiting".to_owned(),
+        |run| format!("{:?}", standing(lane)).replace("InProgress", phase_of(run)),
+    );
     let mut own = json!({ "run": lane.run_counter, "phase": phase, "placements": placements });
     if let domain::lane::GateState::Closed { reason } = &lane.gate
         && !lane.queue.is_empty()

@@ -83,9 +83,8 @@ impl Lane {
         let holds = |label: &ControlLabel| match label {
             ControlLabel::Paused => self.controls.paused,
             ControlLabel::WorkflowSuspended => self.is_suspended(),
-            ControlLabel::ManualReconciliation
-            | ControlLabel::RunFromStart
-            | ControlLabel::ReconcileResources => false,
+            ControlLabel::ReconcileResources => !self.is_promise(), // it means nothing on a request
+            ControlLabel::ManualReconciliation | ControlLabel::RunFromStart => false,
         };
         self.controls.labels.iter().copied().filter(move |label| !holds(label))
     }

@@ -78,9 +78,13 @@ impl Lane {
                 Transition::PipelineSuspended
             }
             JobOutcome::Refused { highest } => {
-                phase(self, PipelinePhase::Pending, None, None);
-                self.renumber_above(highest);
-                Transition::RunRenumbered
+                if self.renumber_above(highest) {
+                    phase(self, PipelinePhase::Pending, None, None);
+                    return Transition::RunRenumbered;
+                }
+                phase(self, PipelinePhase::Failed, Some(format!("a sink claims token {highest}")), None);
+                self.set_state(RunState::Failed { pipeline: index });
+                Transition::PipelineFailed
             }
         }
     }
@@ -114,14 +118,16 @@ impl Lane {
         }
     }
 
-    /// A sink knows a higher token: this run goes on under a number above it.
-    fn renumber_above(&mut self, highest: Token) {
-        let Some(run) = self.run.as_mut() else { return };
+    /// A sink knows a higher token: this run goes on under a number above it, unless there is none.
+    fn renumber_above(&mut self, highest: Token) -> bool {
+        let Some(run) = self.run.as_mut() else { return false };
         let old = run.number;
-        self.run_counter = self.run_counter.max(highest.run) + 1;
+        let Some(next) = self.run_counter.max(highest.run).checked_add(1) else { return false };
+        self.run_counter = next;
         run.number = self.run_counter;
         for output in self.outputs.iter_mut().filter(|output| output.run == old) {
             output.run = run.number;
         }
+        true
     }
 }

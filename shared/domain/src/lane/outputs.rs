@@ -65,7 +65,7 @@ impl Lane {
     /// Decides again for everything: a Destination or a store has changed.
     pub(super) fn place_all(&mut self, destinations: &Destinations) {
         let gone = |p: &Placement| {
-            destinations.location(&p.destination).is_none() || !destinations.stores.contains(&p.store)
+            !destinations.all.contains_key(&p.destination) || !destinations.stores.contains(&p.store)
         };
         let abandoned = self.footprint.abandon(gone);
         if let Some(first) = abandoned.first() {
@@ -74,8 +74,11 @@ impl Lane {
                 "files stay in {count} places whose Destination or store is gone: {first}, ..."
             ));
         }
-        for output in self.outputs.clone() {
-            self.place(&output, true, destinations);
+        // Of an object that is being deleted, nothing is placed any more.
+        if self.current_plan().is_some_and(|plan| plan.action == WorkflowAction::Configure) {
+            for output in self.outputs.clone() {
+                self.place(&output, true, destinations);
+            }
         }
         let emptied = |p: &&mut Placement| destinations.is_emptied(&p.destination);
         self.footprint.placements.iter_mut().filter(emptied).for_each(Placement::evict);

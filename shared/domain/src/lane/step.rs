@@ -81,7 +81,7 @@ impl Lane {
         closed: Option<String>,
         selector: Labels,
     ) -> Result<Transition, Outcome> {
-        if self.queue.is_empty() || self.awaited_gates() != gates {
+        if gates.is_empty() || self.awaited_gates() != gates {
             return Err(Outcome::Stale);
         }
         let gate = closed.map_or(GateState::Open, |reason| GateState::Closed { reason });
@@ -183,7 +183,7 @@ impl Lane {
         if sequence <= self.performed.told {
             return Err(Outcome::Duplicate);
         }
-        if sequence > self.sequence {
+        if sequence > self.sequence || self.life != Life::Live {
             return Err(Outcome::Stale);
         }
         self.performed.told = sequence;

@@ -170,6 +170,15 @@ fn a_promise_restarts_its_requests() {
     assert_eq!(redis.pending(), expected);
 }
 
+/// On a request the same label means nothing, as upstream.
+#[test]
+fn a_request_does_not_restart_anybody() {
+    let mut cache = Story::request();
+    cache.plan(1, &["one"]);
+    cache.label(ControlLabel::ReconcileResources);
+    assert_eq!(cache.pending(), ["start 1/0/1", "report"]);
+}
+
 /// What is told to nobody is told once: at rest nothing is pending.
 #[test]
 fn a_settled_lane_has_nothing_pending() {

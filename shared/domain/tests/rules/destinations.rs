@@ -187,6 +187,35 @@ fn what_stands_in_a_store_that_is_gone_is_abandoned() {
     assert!(cache.lane.is_settled());
 }
 
+/// A Destination that names a store that is not there: its files stay ours, and move when it is.
+#[test]
+fn a_destination_without_a_store_keeps_its_files() {
+    let mut cache = settled(Story::request());
+    cache.change("dev", |dev| dev.location = Some(location("git-2", "dev")));
+    cache.announce();
+    assert_eq!(cache.state(), "writing 1 unscheduled");
+    assert_eq!(cache.lane.notice, None);
+    destination(&mut cache.destinations, "dev", DEV, location("git-2", "dev"));
+    cache.announce();
+    cache.written();
+    cache.assert_settled();
+    assert!(cache.held.keys().all(|place| place.repository.contains("git-2")));
+}
+
+/// A Promise that is being deleted goes to no further Destination.
+#[test]
+fn a_deleted_promise_is_placed_nowhere_new() {
+    let mut redis = settled(Story::promise());
+    redis.delete(&["gone"]);
+    redis.destination("dev-2", DEV);
+    redis.announce();
+    assert_eq!(redis.asked(), []);
+    redis.succeeds();
+    redis.dependents_gone();
+    redis.written();
+    assert_eq!(redis.files(), Vec::<String>::new());
+}
+
 /// A store object that is missing for a moment: nothing is lost when it comes back.
 #[test]
 fn a_store_that_comes_back_is_written_again() {

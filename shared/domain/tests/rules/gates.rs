@@ -69,6 +69,9 @@ fn a_delete_passes_the_gate() {
     cache.plan(1, &["one"]);
     cache.delete(&["gone"]);
     assert_eq!(cache.state(), "delete running 1/0/1");
+    cache.fails();
+    cache.delete_of(1, &["repaired"]);
+    assert_eq!(cache.gate_closes("nothing is behind it"), Outcome::Stale);
 }
 
 /// What the gate asks: complete for this work, not for any.

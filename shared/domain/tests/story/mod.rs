@@ -30,6 +30,7 @@ pub(crate) use names::{labels, lane_key, location, store};
 /// Where time starts, so that a time in a record is easily told from zero.
 const START: i64 = 1_000_000;
 
+#[derive(Clone)]
 pub(crate) struct Story {
     pub(crate) lane: Lane,
     pub(crate) destinations: Destinations,
@@ -39,10 +40,10 @@ pub(crate) struct Story {
     pub(crate) started: Vec<String>,
     now: Timestamp,
     workflow: WorkflowType,
-    life: u32,
-    version: u64,
-    labels: BTreeSet<ControlLabel>,
-    plan: Option<PlanRef>,
+    pub(crate) life: u32,
+    pub(crate) version: u64,
+    pub(crate) labels: BTreeSet<ControlLabel>,
+    pub(crate) plan: Option<PlanRef>,
     gates: Vec<Gate>,
     selectors: Vec<Selector>,
     unsupported: Vec<Problem>,
@@ -97,10 +98,14 @@ impl Story {
     }
 
     fn planned(&mut self, spec: u32, action: WorkflowAction, pipelines: &[&str]) -> Outcome {
-        self.version += 1;
-        let plan = self.plan_of(spec, action, pipelines);
-        self.plan = Some(plan);
+        self.is_planned(spec, action, pipelines);
         self.arrives()
+    }
+
+    /// As [`Story::plan`] and [`Story::delete_of`], but the lane has not heard of it.
+    pub(crate) fn is_planned(&mut self, spec: u32, action: WorkflowAction, pipelines: &[&str]) {
+        self.version += 1;
+        self.plan = Some(self.plan_of(spec, action, pipelines));
     }
 
     pub(crate) fn plan_of(&self, spec: u32, action: WorkflowAction, pipelines: &[&str]) -> PlanRef {

@@ -126,29 +126,33 @@ impl World {
 
     /// The scheduler takes one input: compare-and-set, then actions, unless it dies in between.
     pub(crate) fn take(&mut self, input: Input) -> Outcome {
+        let outcome = self.persist(input);
+        if !std::mem::take(&mut self.crash) && outcome != Outcome::Stale {
+            self.act();
+        }
+        outcome
+    }
+
+    /// The compare-and-set.
+    pub(crate) fn persist(&mut self, input: Input) -> Outcome {
         let before = self.lane.clone();
         let confirms = matches!(input, Input::WriteAnswered { .. });
         let renumbers = matches!(input, Input::JobFinished { outcome: JobOutcome::Refused { .. }, .. });
         let (after, outcome) = before.clone().step(input, self.now);
-        match outcome {
-            Outcome::Applied => {
-                assert_eq!(check_step(&before, &after), Vec::<Violation>::new());
-                self.follow_places(&before, &after, confirms);
-                if !renumbers
-                    && before.highest_token().map(|token| token.run)
-                        < after.highest_token().map(|token| token.run)
-                {
-                    self.produced.clear();
-                }
-                self.lane = after;
-                assert_eq!(check_stores(&self.lane, &self.held()), Vec::<Violation>::new());
-                self.assert_stored();
-            }
-            Outcome::Duplicate | Outcome::Stale => assert_eq!(before, after, "{outcome:?} changes nothing"),
+        if outcome != Outcome::Applied {
+            assert_eq!(before, after, "{outcome:?} changes nothing");
+            return outcome;
         }
-        if !std::mem::take(&mut self.crash) && outcome != Outcome::Stale {
-            self.act();
+        assert_eq!(check_step(&before, &after), Vec::<Violation>::new());
+        assert_may_start(&before, &after);
+        self.follow_places(&before, &after, confirms);
+        let run = |lane: &Lane| lane.highest_token().map(|token| token.run);
+        if run(&before) < run(&after) && !renumbers {
+            self.produced.clear();
         }
+        self.lane = after;
+        assert_eq!(check_stores(&self.lane, &self.held()), Vec::<Violation>::new());
+        self.assert_stored();
         outcome
     }
 
@@ -269,5 +273,14 @@ impl World {
             self.take(Input::DependentsGone);
         }
         self.act();
+    }
+}
+
+/// Rule 3: what starts is of the newest plan; a pause keeps everything from starting.
+fn assert_may_start(before: &Lane, after: &Lane) {
+    if after.job().is_some() && after.job() != before.job() {
+        assert!(after.queue.is_empty(), "a job of an overtaken plan has started");
+        assert!(!after.controls.paused, "a job has started on a paused lane");
+        assert!(after.unsupported.is_empty() || after.is_deleting(), "a job has started on an unsupported plan");
     }
 }

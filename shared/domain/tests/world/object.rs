@@ -128,9 +128,7 @@ impl World {
             }
         }
         let resource_version = ResourceVersion(self.version);
-        let input = Input::Performed { sequence, resource_version };
-        let (after, _) = self.lane.clone().step(input, self.now);
-        self.lane = after;
+        self.persist(Input::Performed { sequence, resource_version });
     }
 
     /// Takes a label off the version of the object that the lane has seen, or waits for it to see a newer one.

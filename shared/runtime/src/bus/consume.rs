@@ -88,6 +88,7 @@ impl Delivery {
     pub async fn settle(self, bus: &Bus, disposition: Disposition) {
         match disposition {
             Disposition::Ack => self.answer(AckKind::Ack).await,
+            Disposition::Retry(Duration::ZERO) => self.answer(AckKind::Nak(None)).await,
             Disposition::Retry(delay) => self.answer(AckKind::Nak(Some(delay))).await,
             Disposition::Dead(reason) => {
                 if self.bury(bus, &reason).await {
@@ -130,7 +131,10 @@ impl Bus {
             max_ack_pending: spec.max_ack_pending,
             ..pull::Config::default()
         };
-        let failed = |e: Box<dyn std::error::Error + Send + Sync>| Error::Consumer { name: spec.durable.clone(), source: e };
+        let failed = |e: Box<dyn std::error::Error + Send + Sync>| Error::Consumer {
+            name: spec.durable.clone(),
+            source: e,
+        };
         let stream = self.jetstream().get_stream_no_info(spec.stream).await.map_err(|e| failed(e.into()))?;
         stream.create_consumer(config).await.map_err(|e| failed(e.into()))
     }
@@ -153,8 +157,8 @@ impl Bus {
             // What is fetched ahead ages in this process, so only about as much as can be handled at once.
             let builder = consumer.stream().max_messages_per_batch(concurrency);
             let messages = builder.expires(EXPIRES).heartbeat(HEARTBEAT).messages().await;
-            let mut messages = messages
-                .map_err(|e| Error::Consumer { name: spec.durable.clone(), source: e.into() })?;
+            let mut messages =
+                messages.map_err(|e| Error::Consumer { name: spec.durable.clone(), source: e.into() })?;
             loop {
                 let next = tokio::select! {
                     () = shutdown.requested() => break,
@@ -174,14 +178,19 @@ impl Bus {
                     let _permit = permit;
                     match Delivery::new(message) {
                         Ok(delivery) => run_one(&bus, delivery, &*handle).await,
-                        Err(error) => tracing::error!(error = crate::telemetry::chain(&error), "not a delivery"),
+                        Err(error) => {
+                            tracing::error!(error = crate::telemetry::chain(&error), "not a delivery")
+                        }
                     }
                 });
             }
         }
         let all = u32::try_from(concurrency).unwrap_or(u32::MAX);
         if tokio::time::timeout(crate::shutdown::GRACE, permits.acquire_many(all)).await.is_err() {
-            tracing::warn!(consumer = spec.durable, "ended with messages in hand; they will be delivered again");
+            tracing::warn!(
+                consumer = spec.durable,
+                "ended with messages in hand; they will be delivered again"
+            );
         }
         Ok(())
     }
@@ -195,10 +204,12 @@ impl Bus {
         shutdown: &mut Shutdown,
     ) -> Result<Vec<Delivery>, Error> {
         let name = &consumer.cached_info().name;
-        let failed = |e: Box<dyn std::error::Error + Send + Sync>| Error::Consumer { name: name.clone(), source: e };
+        let failed =
+            |e: Box<dyn std::error::Error + Send + Sync>| Error::Consumer { name: name.clone(), source: e };
         let mut found = Vec::new();
         if most > 1 {
-            let mut ready = consumer.fetch().max_messages(most).messages().await.map_err(|e| failed(e.into()))?;
+            let mut ready =
+                consumer.fetch().max_messages(most).messages().await.map_err(|e| failed(e.into()))?;
             while let Some(message) = ready.next().await {
                 found.push(Delivery::new(message.map_err(|e| failed(e))?)?);
             }

@@ -67,7 +67,12 @@ impl Bus {
     }
 
     /// Publishes until the server has it. Only for messages that may be stored twice.
-    pub async fn publish_surely(&self, subject: &str, encoded: &Encoded, id: Option<&str>) -> Result<(), Error> {
+    pub async fn publish_surely(
+        &self,
+        subject: &str,
+        encoded: &Encoded,
+        id: Option<&str>,
+    ) -> Result<(), Error> {
         for _ in 0..5 {
             match self.publish(subject, encoded, id, None).await? {
                 Published::Stored(_) | Published::Duplicate => return Ok(()),

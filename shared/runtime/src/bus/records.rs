@@ -60,7 +60,11 @@ impl Records {
             Ok(stored) => Some(stored),
             Err(error) => {
                 // One record that cannot be read must not stop the others.
-                tracing::error!(subject = latest.subject, error = crate::telemetry::chain(&error), "record left out");
+                tracing::error!(
+                    subject = latest.subject,
+                    error = crate::telemetry::chain(&error),
+                    "record left out"
+                );
                 None
             }
         });

@@ -77,11 +77,7 @@ fn streams(replicas: usize) -> Vec<Config> {
             allow_rollup: true,
             ..base(stream::TIMER, &[subject::ALL_TIMERS_SET, subject::ALL_TIMERS_DUE], replicas)
         },
-        Config {
-            max_age: 90 * DAY,
-            max_bytes: GIB,
-            ..base(stream::DLQ, &[subject::ALL_DEAD], replicas)
-        },
+        Config { max_age: 90 * DAY, max_bytes: GIB, ..base(stream::DLQ, &[subject::ALL_DEAD], replicas) },
         Config {
             sources: Some(vec![Source {
                 name: stream::STATE.into(),

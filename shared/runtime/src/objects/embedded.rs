@@ -4,8 +4,8 @@ use async_nats::jetstream::consumer::{DeliverPolicy, pull};
 use async_nats::jetstream::kv::{CreateErrorKind, Operation, Store, UpdateErrorKind};
 use async_trait::async_trait;
 use domain::id::{ObjectKey, ResourceKind, ResourceVersion};
-use futures::stream::{self, BoxStream};
 use futures::StreamExt;
+use futures::stream::{self, BoxStream};
 use messages::subject::bucket;
 use resources::Object;
 
@@ -39,7 +39,12 @@ impl Embedded {
         if *kind == ResourceKind::new("secrets", "") { &self.secrets } else { &self.objects }
     }
 
-    async fn write(&self, key: &ObjectKey, mut object: Object, expected: ResourceVersion) -> Result<Object, Error> {
+    async fn write(
+        &self,
+        key: &ObjectKey,
+        mut object: Object,
+        expected: ResourceVersion,
+    ) -> Result<Object, Error> {
         let bytes = encode(key, &object)?;
         let written = self.store(&key.kind).update(key.to_string(), bytes.into(), expected.0).await;
         let revision = written.map_err(|error| match error.kind() {
@@ -61,7 +66,11 @@ impl Embedded {
 
     async fn current(&self, key: &ObjectKey, object: &Object) -> Result<Object, Error> {
         let current = self.get(key).await?.ok_or_else(|| Error::NotFound(key.clone()))?;
-        if version_of(object) == version_of(&current) { Ok(current) } else { Err(Error::Conflict(key.clone())) }
+        if version_of(object) == version_of(&current) {
+            Ok(current)
+        } else {
+            Err(Error::Conflict(key.clone()))
+        }
     }
 }
 
