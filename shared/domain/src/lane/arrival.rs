@@ -33,9 +33,9 @@ impl Lane {
             return Err(Outcome::Duplicate);
         }
         let deleted = self.life == Life::Released && self.seen.iter().any(|old| old.uid == plan.uid);
-        let undone = plan.action == WorkflowAction::Configure
-            && self.is_deleting()
-            && self.uid().is_some_and(|uid| *uid == plan.uid);
+        let deletes = |known: &PlanRef| known.uid == plan.uid && known.action == WorkflowAction::Delete;
+        let mut plans = self.current_plan().into_iter().chain(self.queue.last());
+        let undone = plan.action == WorkflowAction::Configure && plans.any(deletes);
         if deleted || undone {
             return Err(Outcome::Stale);
         }

@@ -8,6 +8,9 @@ use crate::placement::Destinations;
 use crate::time::Timestamp;
 use crate::token::{JobId, Token};
 
+/// No lane gets here by running; what a number above would do to the counter could not be undone.
+const NO_SUCH_RUN: u64 = 1 << 53;
+
 impl Lane {
     pub(super) fn job_finished(
         &mut self,
@@ -82,7 +85,12 @@ impl Lane {
                     phase(self, PipelinePhase::Pending, None, None);
                     return Transition::RunRenumbered;
                 }
-                phase(self, PipelinePhase::Failed, Some(format!("a sink claims token {highest}")), None);
+                phase(
+                    self,
+                    PipelinePhase::Failed,
+                    Some(format!("a sink claims to know run {}", highest.run)),
+                    None,
+                );
                 self.set_state(RunState::Failed { pipeline: index });
                 Transition::PipelineFailed
             }
@@ -98,11 +106,10 @@ impl Lane {
     /// The job has ended, one way or another: what its cancelling was for can go on.
     fn finish_cancel(&mut self, cancel: Cancel) {
         match cancel {
-            Cancel::Restart => {
+            Cancel::Restart | Cancel::Replaced => {
                 self.controls.again = true;
                 self.set_state(RunState::Superseded);
             }
-            Cancel::Replaced => self.set_state(RunState::Superseded),
             Cancel::Abort => self.set_state(RunState::Aborted),
         }
     }
@@ -118,12 +125,11 @@ impl Lane {
         }
     }
 
-    /// A sink knows a higher token: this run goes on under a number above it, unless there is none.
+    /// A sink knows a higher token: this run goes on under a number above it, if such a number is credible.
     fn renumber_above(&mut self, highest: Token) -> bool {
-        let Some(run) = self.run.as_mut() else { return false };
+        let Some(run) = self.run.as_mut().filter(|_| highest.run < NO_SUCH_RUN) else { return false };
         let old = run.number;
-        let Some(next) = self.run_counter.max(highest.run).checked_add(1) else { return false };
-        self.run_counter = next;
+        self.run_counter = self.run_counter.max(highest.run) + 1;
         run.number = self.run_counter;
         for output in self.outputs.iter_mut().filter(|output| output.run == old) {
             output.run = run.number;

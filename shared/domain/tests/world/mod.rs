@@ -281,6 +281,9 @@ fn assert_may_start(before: &Lane, after: &Lane) {
     if after.job().is_some() && after.job() != before.job() {
         assert!(after.queue.is_empty(), "a job of an overtaken plan has started");
         assert!(!after.controls.paused, "a job has started on a paused lane");
-        assert!(after.unsupported.is_empty() || after.is_deleting(), "a job has started on an unsupported plan");
+        assert!(
+            after.unsupported.is_empty() || after.is_deleting(),
+            "a job has started on an unsupported plan"
+        );
     }
 }

@@ -1,0 +1,172 @@
+//! Directories of manifests, made true in the system: at start and at every change.
+//!
+//! read -> list what is stored -> [`plan`] -> ask the inflater -> tell what happened. Every pass starts anew, so one
+//! that was cut short costs nothing.
+
+mod directory;
+mod perform;
+mod plan;
+mod watch;
+
+pub(crate) use directory::{Watched, distinct};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use domain::id::{ObjectKey, ResourceKind};
+use domain::problem::Problem;
+use resources::Object;
+use runtime::Platform;
+use runtime::shutdown::Shutdown;
+use runtime::telemetry::chain;
+use tokio::sync::watch as channel;
+
+use crate::complaint::Complaint;
+use crate::console::Console;
+use crate::deleted;
+use crate::failure::Failure;
+use crate::kinds::Kinds;
+use crate::state::StateDir;
+use plan::{Directory, Plan, Stored};
+
+/// Pause before what could not be done is tried again: short at first, since at start the inflater is about to come.
+fn pause(attempt: u32) -> Duration {
+    Duration::from_millis(20 << attempt.min(6)).min(Duration::from_secs(1))
+}
+
+/// Attempts after which people are told; about a second has passed.
+const TOLD: u32 = 6;
+
+/// How far the sync is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Everything that the directories hold now was asked for and answered.
+    pub current: bool,
+    /// Documents that cannot be read or were refused.
+    pub refused: usize,
+    /// Objects that must go before their documents can be applied.
+    pub later: BTreeSet<ObjectKey>,
+}
+
+pub(crate) struct Sync {
+    pub directories: Vec<Watched>,
+    pub platform: Platform,
+    pub state: StateDir,
+    pub console: Console,
+}
+
+/// What one pass has come to.
+#[derive(Debug, Default)]
+struct Pass {
+    /// Shown unless the pass before had them too.
+    notes: BTreeSet<Note>,
+    refused: usize,
+    later: BTreeSet<ObjectKey>,
+    /// Why something was not done that will be: the inflater did not answer, or asked for patience.
+    unanswered: Option<String>,
+    /// A Promise may change what becomes of some documents.
+    awaits_promises: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Note {
+    Plain(String),
+    Complaint(Complaint),
+}
+
+impl Sync {
+    /// Syncs until the shutdown.
+    pub(crate) async fn run(
+        self,
+        standing: &channel::Sender<Standing>,
+        mut shutdown: Shutdown,
+    ) -> Result<(), Failure> {
+        let mut changes = watch::Changes::of(&self.directories)
+            .map_err(|error| Failure::System(format!("watching directories: {error}")))?;
+        let mut installed = watch::Installed::follow(&self.platform.objects, shutdown.clone()).await?;
+        let (mut before, mut attempt) = (BTreeSet::new(), 0);
+        loop {
+            let mut pass = match self.pass().await {
+                Ok(pass) => pass,
+                Err(failure) => {
+                    Pass { unanswered: Some(chain(&failure)), notes: before.clone(), ..Pass::default() }
+                }
+            };
+            if let Some(reason) = pass.unanswered.as_ref().filter(|_| attempt >= TOLD) {
+                let problem =
+                    Problem::warning("unanswered", "", reason).help("the sync tries again and again");
+                pass.notes.insert(Note::Complaint(Complaint::general(problem)));
+            }
+            self.tell(&pass.notes, &before);
+            let retry = pass.unanswered.is_some() || !pass.later.is_empty();
+            attempt = if retry { attempt + 1 } else { 0 };
+            standing.send_replace(Standing {
+                current: pass.unanswered.is_none(),
+                refused: pass.refused,
+                later: pass.later,
+            });
+            before = pass.notes;
+            tokio::select! {
+                () = shutdown.requested() => return Ok(()),
+                () = changes.settled() => {}
+                () = tokio::time::sleep(pause(attempt)), if retry => {}
+                () = installed.changed(), if pass.awaits_promises => {}
+            }
+            standing.send_modify(|standing| standing.current = false);
+        }
+    }
+
+    async fn pass(&self) -> Result<Pass, Failure> {
+        let directories = self.directories.clone();
+        let read =
+            tokio::task::spawn_blocking(move || directories.iter().map(Watched::read).collect::<Vec<_>>());
+        let contents =
+            read.await.map_err(|error| Failure::System(format!("reading directories: {error}")))?;
+        let stored = self.stored().await?;
+        // What the files say about an API is newer than what is stored.
+        let written =
+            contents.iter().flat_map(|contents| &contents.documents).map(|document| &document.object);
+        let kinds = Kinds::of(written.chain(stored.values()));
+        let stored: BTreeMap<ObjectKey, Stored> =
+            stored.iter().map(|(key, object)| (key.clone(), Stored::of(object))).collect();
+        let by_hand = deleted::load(&self.state)?;
+        let plans: Vec<Plan> = self
+            .directories
+            .iter()
+            .zip(&contents)
+            .map(|(directory, contents)| {
+                let (name, documents) = (&*directory.name(), &*contents.documents);
+                plan::plan(
+                    Directory { name, documents, complete: contents.broken.is_empty() },
+                    &kinds,
+                    &stored,
+                    &by_hand,
+                )
+            })
+            .collect();
+        let mut pass = Pass::default();
+        for (contents, plan) in contents.iter().zip(&plans) {
+            pass.note_files(contents);
+            pass.note_plan(contents, plan, &kinds);
+        }
+        self.perform(&contents, &plans, &kinds, &mut pass).await?;
+        Ok(pass)
+    }
+
+    async fn stored(&self) -> Result<BTreeMap<ObjectKey, Object>, Failure> {
+        let mut all = BTreeMap::new();
+        for kind in [None, Some(&ResourceKind::new("secrets", ""))] {
+            all.extend(self.platform.objects.list(kind).await?);
+        }
+        Ok(all)
+    }
+
+    fn tell(&self, notes: &BTreeSet<Note>, before: &BTreeSet<Note>) {
+        for note in notes.difference(before) {
+            match note {
+                Note::Plain(text) => self.console.say(text),
+                Note::Complaint(complaint) => self.console.complain(complaint),
+            }
+        }
+    }
+}
