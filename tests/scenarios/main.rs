@@ -4,10 +4,12 @@ mod changes;
 mod controls;
 mod crashes;
 mod deletion;
+mod laptop;
 mod order;
 mod placement;
 mod settled;
 mod stores;
+mod upstream;
 
 use tests::Stage;
 use tests::manifests::Promise;

@@ -4,12 +4,14 @@
 //! and reads objects and repositories. Nothing sleeps to wait: every wait is for an event, with a limit.
 
 pub mod git;
+pub mod laptop;
 pub mod manifests;
 pub mod programs;
 pub mod signals;
 pub mod stage;
 
 pub use git::Repository;
+pub use laptop::Laptop;
 pub use signals::Signals;
 pub use stage::Stage;
 
