@@ -7,13 +7,13 @@ help: ## Show this list
 tools: tools-nats ## Get the servers that are needed into .tools/ (3 s, once)
 tools-nats: ## Get nats-server
 	@tools/nats-server.sh
-build: ## Build the program millrace
+build: ## Build all programs: millrace, and each service by itself
 	@tools/build.sh
 run: tools build ## Run everything with examples/quickstart until Ctrl-C; ARGS='--until-settled' are options of `up`
 	@tools/run.sh $(ARGS)
 test: tools lint ## All checks: lint, then every test; ARGS='-p domain' are arguments of `cargo test`
 	@tools/test.sh $(ARGS)
-bench: tools ## Time 100 requests of two pipelines each, and the removal of one pipeline; ARGS=N for N requests
+bench: tools ## Time the main job on the real programs in release mode (minutes); see docs/benchmarks.md
 	@tools/bench.sh $(ARGS)
 lint: ## Format, clippy and shell scripts, without changing anything
 	@tools/lint.sh

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Usage: bench.sh [REQUESTS]
-# Times 100 requests of a Promise with two pipelines, from an empty system to all files in the repository, and then the same
-# Promise without its second pipeline. Builds in release mode first (minutes), then takes seconds. See docs/benchmarks.md.
+# The main job on the real programs: services by themselves first (benches/main_job.rs), then `millrace up` with 100 requests
+# of a Promise with two pipelines, from nothing to all files in the repository, and with the second pipeline taken out of the
+# Promise. Builds in release mode (minutes), then takes a minute or two. See docs/benchmarks.md.
 set -eu
 . "$(dirname -- "$0")/lib.sh"
 
@@ -9,7 +10,8 @@ requests=${1:-100}
 "$root/tools/check.sh" isolation
 cd "$root"
 say "bench: building in release mode, minutes the first time"
-cargo build --quiet --release --package millrace
+cargo build --quiet --release --workspace
+cargo bench --quiet --package tests --bench main_job
 millrace=${CARGO_TARGET_DIR:-target}/release/millrace
 
 work=$(mktemp -d)

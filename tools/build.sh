@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the program `millrace`. Takes minutes the first time, seconds afterwards.
+# Builds all programs: millrace, and each service by itself. Takes minutes the first time, seconds afterwards.
 set -eu
 . "$(dirname -- "$0")/lib.sh"
 
@@ -7,4 +7,4 @@ set -eu
 cd "$root"
 say "build: minutes the first time, seconds afterwards"
 # shellcheck disable=SC2086 # nothing, or one word
-exec cargo build ${CI:+--locked} --package millrace
+exec cargo build ${CI:+--locked} --workspace

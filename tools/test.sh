@@ -5,6 +5,8 @@ set -eu
 . "$(dirname -- "$0")/lib.sh"
 
 "$root/tools/check.sh" isolation
+# Scenarios run the programs.
+"$root/tools/build.sh"
 cd "$root"
 say "test: minutes the first time"
 # shellcheck disable=SC2086 # nothing, or one word

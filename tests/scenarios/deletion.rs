@@ -116,7 +116,7 @@ async fn requests_of_one_name_do_not_touch_each_other() -> Result<()> {
     Ok(())
 }
 
-/// DESIGN rule 8: a Promise's delete pipelines, then its requests, then its own files, its API, and itself.
+/// A Promise's delete pipelines, then its requests, then its own files, its API, and itself.
 #[tokio::test]
 async fn a_promise_goes_with_its_requests_and_its_api() -> Result<()> {
     let promise = Promise {

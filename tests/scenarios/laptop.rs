@@ -26,7 +26,8 @@ fn another_up_makes_no_commit() -> Result<()> {
     let promise = Promise { promise: vec![noted("setup")], ..Promise::with(["one", "two"].map(noted)) };
     let laptop = laptop(&promise, &[thing("team-a", "cache", 1), thing("team-b", "cache", 1)])?;
     laptop.settled()?;
-    let mut expected = [paths("team-a", "cache", &["one", "two"]), paths("team-b", "cache", &["one", "two"])].concat();
+    let mut expected =
+        [paths("team-a", "cache", &["one", "two"]), paths("team-b", "cache", &["one", "two"])].concat();
     expected.insert(0, "dev/dependencies/things/setup/5058f/setup.yaml".into());
     assert_eq!(laptop.repository.files()?, expected);
     let (tip, object) = (laptop.repository.tip()?, laptop.object("thing", "team-a/cache")?);
@@ -43,12 +44,16 @@ fn another_up_makes_no_commit() -> Result<()> {
 fn the_directory_is_followed_while_up_serves() -> Result<()> {
     let laptop = laptop(&Promise::with([noted("one")]), &[thing("team-a", "cache", 1)])?;
     let mut up = laptop.up()?;
-    laptop.until("the first request there", |l| Ok(l.repository.files()? == paths("team-a", "cache", &["one"])))?;
+    laptop.until("the first request there", |l| {
+        Ok(l.repository.files()? == paths("team-a", "cache", &["one"]))
+    })?;
     laptop.write("more.yaml", &[thing("team-b", "cache", 1)])?;
     let both = [paths("team-a", "cache", &["one"]), paths("team-b", "cache", &["one"])].concat();
     laptop.until("the second request there", |l| Ok(l.repository.files()? == both))?;
     laptop.remove("requests.yaml")?;
-    laptop.until("the first request gone", |l| Ok(l.repository.files()? == paths("team-b", "cache", &["one"])))?;
+    laptop.until("the first request gone", |l| {
+        Ok(l.repository.files()? == paths("team-b", "cache", &["one"]))
+    })?;
     let promise = Promise::with(["one", "two"].map(noted));
     laptop.write("promise.yaml", &[promise.manifest()])?;
     let grown = paths("team-b", "cache", &["one", "two"]);
@@ -61,7 +66,8 @@ fn the_directory_is_followed_while_up_serves() -> Result<()> {
 /// A document that is removed while `up` is down: its delete pipelines run, then its files go.
 #[test]
 fn what_was_removed_while_up_was_down_is_deleted() -> Result<()> {
-    let promise = Promise { delete: ["first", "second"].map(noted).to_vec(), ..Promise::with([noted("one")]) };
+    let promise =
+        Promise { delete: ["first", "second"].map(noted).to_vec(), ..Promise::with([noted("one")]) };
     let laptop = laptop(&promise, &[thing("team-a", "cache", 1), thing("team-b", "cache", 1)])?;
     laptop.settled()?;
     let before = laptop.signals.all().len();
@@ -79,7 +85,8 @@ fn what_was_removed_while_up_was_down_is_deleted() -> Result<()> {
 #[test]
 fn a_power_cut_at_any_moment_is_survived() -> Result<()> {
     for moment in 1..=8 {
-        let promise = Promise { promise: vec![noted("setup")], ..Promise::with(["one", "two", "three"].map(noted)) };
+        let promise =
+            Promise { promise: vec![noted("setup")], ..Promise::with(["one", "two", "three"].map(noted)) };
         let laptop = laptop(&promise, &[thing("team-a", "cache", 1)])?;
         let mut up = laptop.up()?;
         for _ in 0..moment {
@@ -131,7 +138,8 @@ fn a_bad_document_is_named_and_stops_nothing_else() -> Result<()> {
 fn what_is_not_acted_on_says_so() -> Result<()> {
     let laptop = laptop(&Promise::with([noted("one")]), &[])?;
     let mut promise = Promise::with([noted("one")]).manifest();
-    promise["spec"]["dependencies"] = json!([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}}]);
+    promise["spec"]["dependencies"] =
+        json!([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}}]);
     laptop.write("promise.yaml", &[promise])?;
     let (code, text) = laptop.settle()?;
     assert_eq!(code, 3, "{text}");

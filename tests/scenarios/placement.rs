@@ -109,3 +109,24 @@ async fn a_destination_that_moves_takes_the_files_with_it() -> Result<()> {
     assert_eq!(stage.repository.files()?, [format!("elsewhere/{}", path("team-a", "cache", "one"))]);
     Ok(())
 }
+
+/// Objects without a lane say it too when something of theirs is not acted on, and no longer once it is mended.
+#[tokio::test]
+async fn data_that_is_not_acted_on_says_so() -> Result<()> {
+    let stage = Stage::start(1).await?;
+    stage.apply_destinations().await?;
+    let mut flat = destination("flat", "default", json!({}));
+    flat["spec"]["filepath"] = json!({"mode": "none"});
+    let flat = stage.apply(&flat).await?;
+    let unsupported = stage.until(&flat, "not supported", |object| {
+        condition(object, "Supported").is_some_and(|found| {
+            found["status"] == "False" && found["message"].as_str().unwrap().contains("spec.filepath.mode")
+        })
+    });
+    unsupported.await?;
+    let bucket = json!({"apiVersion": "platform.kratix.io/v1alpha1", "kind": "BucketStateStore",
+        "metadata": {"name": "minio"}, "spec": {"bucketName": "kratix", "endpoint": "localhost:9000"}});
+    let bucket = stage.apply(&bucket).await?;
+    stage.until(&bucket, "not supported", |object| condition(object, "Supported").is_some()).await?;
+    Ok(())
+}

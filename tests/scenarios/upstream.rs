@@ -20,11 +20,14 @@ fn cases() -> Option<PathBuf> {
 }
 
 fn destinations(laptop: &Laptop) -> Result<()> {
-    laptop.write("destinations.yaml", &[
-        store("default", &laptop.repository),
-        destination("worker-1", "default", json!({"environment": "dev"})),
-        destination("worker-2", "default", json!({"environment": "prod"})),
-    ])
+    laptop.write(
+        "destinations.yaml",
+        &[
+            store("default", &laptop.repository),
+            destination("worker-1", "default", json!({"environment": "dev"})),
+            destination("worker-2", "default", json!({"environment": "prod"})),
+        ],
+    )
 }
 
 fn script(laptop: &Laptop, name: &str, text: &str) -> Result<()> {
@@ -96,7 +99,10 @@ fn upstreams_test_promise_runs_and_is_updated() -> Result<()> {
     assert_eq!(files[0], dependency);
     assert_eq!(files[1], format!("{base}/resource-pipeline0/5058f/top.yaml"));
     assert_eq!(files[2], format!("{base}/resource-pipeline1/5058f/configmap.yaml"));
-    assert!(files[3].starts_with("worker-2/") && files[3].ends_with("/extra/prod.yaml") && files.len() == 4, "{files:?}");
+    assert!(
+        files[3].starts_with("worker-2/") && files[3].ends_with("/extra/prod.yaml") && files.len() == 4,
+        "{files:?}"
+    );
     assert_eq!(laptop.repository.read(dependency)?, "value: first\n");
     let request = laptop.object("testbundle", "kratix-test")?;
     assert_eq!(request["status"]["stage"], "two");

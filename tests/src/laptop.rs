@@ -59,7 +59,10 @@ impl Laptop {
 
     fn up_command(&self, image: &str, more: &[&str]) -> Result<Command> {
         let mut command = self.command(&["up", "manifests"])?;
-        command.args(more).arg("--image").arg(format!("{image}=scripts:{}", self.signals.directory().display()));
+        command
+            .args(more)
+            .arg("--image")
+            .arg(format!("{image}=scripts:{}", self.signals.directory().display()));
         Ok(command)
     }
 

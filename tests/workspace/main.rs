@@ -41,10 +41,17 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
+/// Crates for other platforms are not on every machine.
+fn host() -> String {
+    let output = Command::new("rustc").arg("-vV").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
+}
+
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .current_dir(root())
-        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .args(["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", &host()])
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -59,7 +66,8 @@ fn dependencies(metadata: &Value) -> BTreeMap<String, BTreeSet<String>> {
         let package = packages.iter().find(|package| package["id"] == *id).unwrap();
         package["name"].as_str().unwrap().to_owned()
     };
-    let is_normal = |dependency: &Value| list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
+    let is_normal =
+        |dependency: &Value| list(&dependency["dep_kinds"]).iter().any(|kind| kind["kind"].is_null());
     let nodes = list(&metadata["resolve"]["nodes"]).into_iter().map(|node| {
         let normal = list(&node["deps"]).into_iter().filter(|dependency| is_normal(dependency));
         (name_of(&node["id"]), normal.map(|dependency| name_of(&dependency["pkg"])).collect())

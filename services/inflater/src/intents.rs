@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use domain::id::{LaneKey, ObjectKey, ResourceKind, Source, Uid};
 use domain::plan::{Plan, WorkflowAction};
-use domain::problem::Problem;
+use domain::problem::{Problem, Severity};
 use inflation::{InstalledPromise, Role, World, controls, plan};
 use messages::envelope::{self, Encoded};
 use messages::plan::PlanEntry;
@@ -24,10 +24,28 @@ pub(crate) fn promise_kind() -> ResourceKind {
     ResourceKind::new("promises", KRATIX_GROUP)
 }
 
-/// What a plan is made of: the object, and for a request its Promise.
+/// What an entry is made of.
 struct Inputs {
     object: Object,
-    promise: Option<Arc<InstalledPromise>>,
+    made_from: MadeFrom,
+}
+
+enum MadeFrom {
+    /// A Promise, or a request of this Promise.
+    Promise(Arc<InstalledPromise>),
+    /// A request whose Promise is gone.
+    Nothing,
+    /// An object that has no plan: what of it is not acted on is all that there is to say.
+    Data,
+}
+
+impl MadeFrom {
+    fn promise(&self) -> Option<&Arc<InstalledPromise>> {
+        match self {
+            Self::Promise(promise) => Some(promise),
+            Self::Nothing | Self::Data => None,
+        }
+    }
 }
 
 impl Inflater {
@@ -39,14 +57,18 @@ impl Inflater {
     /// Makes PLAN hold what the object's newest version asks for.
     pub(crate) async fn replan(&self, key: &ObjectKey, trace: Option<TraceParent>) -> Result<(), Error> {
         for _ in 0..ATTEMPTS {
-            let Some(inputs) = self.read(key).await? else { return Ok(()) };
-            let (entry, plan) = entry(key, &inputs, &self.worlds.now());
             let subject = subject::plan(key);
+            let Some(inputs) = self.read(key).await? else { return self.forget_data(key, &subject).await };
+            let (entry, plan) = entry(key, &inputs, &self.worlds.now());
             let latest = self.plans.load(&subject).await?;
             let before = latest.as_ref().filter(|latest| !latest.is_end()).and_then(|latest| {
                 envelope::decode::<PlanEntry>(|name| latest.header(name), &latest.payload).ok()
             });
             let before = before.map(|received| received.message);
+            let silent = matches!(inputs.made_from, MadeFrom::Data) && entry.problems.is_empty();
+            if silent && before.is_none() {
+                return Ok(());
+            }
             if before.as_ref().is_some_and(|before| is_newer(before, &entry)) {
                 continue; // made by another replica from newer objects: read them too
             }
@@ -71,17 +93,33 @@ impl Inflater {
         let Some(object) = self.platform.objects.get(key).await? else { return Ok(None) };
         if key.kind == promise_kind() {
             let promise = self.worlds.promise(key, &object);
-            return Ok(promise.map(|promise| Inputs { object, promise: Some(promise) }));
+            return Ok(promise.map(|promise| Inputs { object, made_from: MadeFrom::Promise(promise) }));
         }
         let mut world = self.worlds.now();
         if world.role(&object).is_none() {
             world = self.worlds.fresh().await?;
         }
-        let Some(promise) = promise_of(&world, &object) else { return Ok(None) };
-        let promise_key = promise.lane().0;
-        let stored = self.platform.objects.get(&promise_key).await?;
-        let promise = stored.and_then(|stored| self.worlds.promise(&promise_key, &stored));
-        Ok(Some(Inputs { object, promise }))
+        let promise = match world.role(&object) {
+            None => return Ok(None),
+            Some(Role::Known(_)) => return Ok(Some(Inputs { object, made_from: MadeFrom::Data })),
+            Some(Role::Request(promise, _)) => promise.lane().0,
+        };
+        let stored = self.platform.objects.get(&promise).await?;
+        let promise = stored.and_then(|stored| self.worlds.promise(&promise, &stored));
+        let made_from = promise.map_or(MadeFrom::Nothing, MadeFrom::Promise);
+        Ok(Some(Inputs { object, made_from }))
+    }
+
+    /// An object without a lane is gone: nobody else ends its entry.
+    async fn forget_data(&self, key: &ObjectKey, subject: &str) -> Result<(), Error> {
+        let Some(latest) = self.plans.load(subject).await?.filter(|latest| !latest.is_end()) else {
+            return Ok(());
+        };
+        let entry = envelope::decode::<PlanEntry>(|name| latest.header(name), &latest.payload);
+        if entry.is_ok_and(|entry| entry.message.plan.is_none() && entry.message.lane.0 == *key) {
+            self.plans.put_end(subject, latest.sequence).await?;
+        }
+        Ok(())
     }
 
     /// A Promise's new spec is a new plan for each of its requests.
@@ -130,13 +168,6 @@ impl Inflater {
     }
 }
 
-fn promise_of(world: &World, object: &Object) -> Option<Arc<InstalledPromise>> {
-    match world.role(object)? {
-        Role::Request(promise, _) => world.promise(promise.name()).cloned(),
-        Role::Known(_) => None,
-    }
-}
-
 fn source(key: &ObjectKey, object: &Object) -> Source {
     let uid = Uid(object.metadata.uid.clone().unwrap_or_default());
     Source { key: key.clone(), uid, resource_version: objects::version_of(object) }
@@ -150,23 +181,28 @@ fn is_newer(old: &PlanEntry, new: &PlanEntry) -> bool {
 }
 
 fn entry(key: &ObjectKey, inputs: &Inputs, world: &World) -> (PlanEntry, Option<Plan>) {
-    let Inputs { object, promise } = inputs;
+    let Inputs { object, made_from } = inputs;
+    let promise = made_from.promise();
     let action = if object.is_terminating() { WorkflowAction::Delete } else { WorkflowAction::Configure };
-    let plan = promise.as_ref().map(|promise| match key.kind == promise_kind() {
+    let plan = promise.map(|promise| match key.kind == promise_kind() {
         true => plan::inflate_promise(promise, action),
         false => plan::inflate_request(promise, object, action),
     });
-    let problems = match (&plan, action) {
-        (None, _) => {
+    let problems = match (made_from, action) {
+        (MadeFrom::Nothing, _) => {
             let gone = Problem::error("no-promise", "", "its Promise is gone");
             vec![gone.help("install the Promise again")]
         }
         // Deletion goes on whatever the object looks like by now.
-        (Some(_), WorkflowAction::Delete) => Vec::new(),
-        (Some(_), WorkflowAction::Configure) => problems(object, world),
+        (_, WorkflowAction::Delete) => Vec::new(),
+        (MadeFrom::Promise(_), WorkflowAction::Configure) => problems(object, world),
+        (MadeFrom::Data, WorkflowAction::Configure) => problems(object, world)
+            .into_iter()
+            .filter(|found| found.severity == Severity::Unsupported)
+            .collect(),
     };
     let mut sources = vec![source(key, object)];
-    if let Some(promise) = promise.as_ref().filter(|_| key.kind != promise_kind()) {
+    if let Some(promise) = promise.filter(|_| key.kind != promise_kind()) {
         sources.push(source(&promise.lane().0, &promise.object));
     }
     sources.sort_by(|a, b| a.key.cmp(&b.key));

@@ -38,7 +38,7 @@ pub async fn run(platform: Platform, shutdown: Shutdown) -> Result<(), Error> {
         stream: stream::INTENT,
         durable: durable::INFLATE.into(),
         filter: subject::ALL_INTENTS.into(),
-        ack_wait: Duration::from_secs(30),
+        ack_wait: Duration::from_secs(5),
         max_ack_pending: 256,
     };
     let handler = inflater.clone();

@@ -17,7 +17,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub target: Target,
     /// What is logged to stderr, for example info or scheduler=debug [default: warn]
-    #[arg(long, global = true, value_name = "FILTER", env = "MILLRACE_LOG")]
+    #[arg(long, global = true, value_name = "FILTER", env = "MILLRACE_LOG", help_heading = "Logs")]
     pub log: Option<String>,
     #[command(subcommand)]
     pub command: Command,
@@ -89,7 +89,7 @@ async fn execute(cli: Cli, console: &Console) -> Result<Exit, Failure> {
     let Cli { target, log, command } = cli;
     // A directory that `up` serves may say how much is logged.
     if !matches!(command, Command::Up(_)) {
-        runtime::telemetry::init(log.as_deref().unwrap_or(DEFAULT_LOG)).map_err(Failure::Usage)?;
+        runtime::telemetry::init(log.as_deref().unwrap_or(COMMAND_LOG)).map_err(Failure::Usage)?;
     }
     match command {
         Command::Up(args) => up::run(args, &target, log, console).await,
@@ -106,8 +106,10 @@ async fn execute(cli: Cli, console: &Console) -> Result<Exit, Failure> {
     }
 }
 
-/// What is logged when nobody says.
+/// What `up` logs when nobody says.
 pub(crate) const DEFAULT_LOG: &str = "warn";
+/// What other commands log: what goes wrong with a connection is in their own error.
+const COMMAND_LOG: &str = "warn,async_nats=off";
 
 #[cfg(test)]
 mod tests {

@@ -27,6 +27,6 @@ async fn kinds(platform: &Platform) -> Result<Kinds, Failure> {
 }
 
 fn not_found(kind: &Kind, key: &ObjectKey) -> Complaint {
-    let object = Some(Subject::of_key(&kind.kind, key));
+    let object = Some(Subject::of_key(&kind.name, key));
     Complaint { object, location: None, problem: Problem::error("not-found", "", "there is no such object") }
 }

@@ -55,4 +55,10 @@ impl Console {
             Style::Json => self.say(&complaint.to_json().to_string()),
         }
     }
+
+    pub(crate) fn complain_all<'a>(&self, complaints: impl IntoIterator<Item = &'a Complaint>) {
+        for complaint in complaints {
+            self.complain(complaint);
+        }
+    }
 }

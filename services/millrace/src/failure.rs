@@ -87,7 +87,7 @@ impl Failure {
             Self::NotServed(_) => {
                 "start one, or name another state directory with --state, or a server with --nats"
             }
-            Self::Kind(unknown) => return unknown.help(),
+            Self::Kind(unknown) => return Some(unknown.help()),
             Self::State(state::Error::Held { .. }) => "end that process, or use another --state",
             Self::State(state::Error::Foreign(_)) => "name an empty or a new directory with --state",
             Self::State(state::Error::NotFound) => {
@@ -97,6 +97,9 @@ impl Failure {
                 "`make tools` puts one into .tools/bin; or name one with MILLRACE_NATS_SERVER"
             }
             Self::Server(_) => "the server's log is nats/nats.log in the state directory",
+            Self::Bus(runtime::bus::Error::Connect { .. }) => {
+                "a server that asks for a key needs --nkey as well"
+            }
             Self::Admission(admission::Error::Unreachable { .. }) => {
                 "is an inflater running? `millrace up` starts one"
             }

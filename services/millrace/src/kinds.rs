@@ -13,7 +13,7 @@ pub(crate) const DEFAULT_NAMESPACE: &str = "default";
 pub(crate) struct Kind {
     pub resource: ResourceKind,
     /// As in a manifest: `GitStateStore`.
-    pub kind: String,
+    pub name: String,
     /// `gitstatestore`.
     pub singular: String,
     pub namespaced: bool,
@@ -37,11 +37,11 @@ pub(crate) struct Unknown {
 }
 
 impl Unknown {
-    pub(crate) fn help(&self) -> Option<String> {
+    pub(crate) fn help(&self) -> String {
         let known =
             KNOWN_KINDS.iter().filter(|known| known.support == Support::Acted).map(|known| known.plural);
         let all: Vec<&str> = known.chain(self.requests.iter().map(String::as_str)).collect();
-        Some(format!("kinds are {}", all.join(", ")))
+        format!("kinds are {}", all.join(", "))
     }
 }
 
@@ -116,7 +116,7 @@ fn api_of(object: &Object) -> Option<Crd> {
 fn request((promise, api): &(String, Crd)) -> Kind {
     Kind {
         resource: ResourceKind::new(&api.spec.names.plural, &api.spec.group),
-        kind: api.spec.names.kind.clone(),
+        name: api.spec.names.kind.clone(),
         singular: api.spec.names.singular(),
         namespaced: true,
         role: Role::Request { promise: promise.clone() },
@@ -127,7 +127,7 @@ impl From<&'static KnownKind> for Kind {
     fn from(known: &'static KnownKind) -> Self {
         Self {
             resource: ResourceKind::new(known.plural, known.group),
-            kind: known.kind.into(),
+            name: known.kind.into(),
             singular: known.singular.into(),
             namespaced: known.namespaced,
             role: Role::Known(known.support),
@@ -200,7 +200,7 @@ pub(crate) mod tests {
             assert_eq!(kind.resource, ResourceKind::new("testbundles", "a.io"), "{spelling}");
             assert_eq!(kind.role, Role::Request { promise: "bundle".into() });
         }
-        assert_eq!(kinds.spelled("dest").unwrap().kind, "Destination");
+        assert_eq!(kinds.spelled("dest").unwrap().name, "Destination");
         assert_eq!(kinds.written("TestBundle", "a.io").unwrap().qualified(), "testbundle.a.io");
         assert_eq!(kinds.written("Secret", "").unwrap().qualified(), "secret");
         assert!(kinds.written("TestBundle", "b.io").is_none());
@@ -211,7 +211,7 @@ pub(crate) mod tests {
     fn an_unknown_kind_comes_with_those_there_are() {
         let unknown = Kinds::of(&[promise("bundle", "TestBundle", "tb")]).spelled("redis").unwrap_err();
         assert_eq!(unknown.to_string(), "there is no kind `redis`");
-        let help = unknown.help().unwrap();
+        let help = unknown.help();
         assert!(help.starts_with("kinds are promises, ") && help.ends_with(", testbundles"), "{help}");
     }
 

@@ -77,7 +77,7 @@ impl Identity {
     pub(crate) fn of_key(kind: &Kind, key: &ObjectKey) -> Self {
         Self {
             group: kind.resource.group.clone(),
-            kind: kind.kind.clone(),
+            kind: kind.name.clone(),
             namespace: key.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.into()),
             name: key.name.clone(),
         }
@@ -145,7 +145,7 @@ pub(crate) fn named(names: &[PathBuf]) -> Result<Vec<Manifest>, Failure> {
                 Place { shown: "stdin".into(), source: "stdin".into(), base: here },
             ));
         } else if std::fs::metadata(name).map_err(failed)?.is_dir() {
-            for path in walk(name).map_err(failed)? {
+            for path in walk(name).map_err(failed)?.files {
                 manifests.push(Manifest::read(&path, place_of(&path)?));
             }
         } else {
@@ -162,24 +162,33 @@ fn place_of(path: &Path) -> Result<Place, Failure> {
     Ok(Place { source: shown.clone(), shown, base })
 }
 
-/// Files of manifests below a directory, in order of their names. Hidden ones, what a link to a directory leads to,
-/// and bare repositories are left out.
-pub(crate) fn walk(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut left = vec![directory.to_owned()];
+/// What is below a directory.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    /// Files of manifests, in order of their names.
+    pub files: Vec<PathBuf>,
+    /// Directories in which there may be some, the directory itself included.
+    pub directories: Vec<PathBuf>,
+}
+
+/// Hidden files and directories, what a link to a directory leads to, and bare repositories are left out.
+pub(crate) fn walk(root: &Path) -> io::Result<Tree> {
+    let mut tree = Tree::default();
+    let mut left = vec![root.to_owned()];
     while let Some(directory) = left.pop() {
         for entry in std::fs::read_dir(&directory)? {
-            let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
-            match entry? {
+            let (kind, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
+            match kind? {
                 kind if kind.is_dir() && may_hold_manifests(&path) => left.push(path),
-                kind if !kind.is_dir() && is_manifest(&path) && path.is_file() => found.push(path),
+                kind if !kind.is_dir() && is_manifest(&path) && path.is_file() => tree.files.push(path),
                 _ => {}
             }
         }
+        tree.directories.push(directory);
     }
-    found.retain(|path| path != &directory.join(CONFIGURATION));
-    found.sort();
-    Ok(found)
+    tree.files.retain(|path| path != &root.join(CONFIGURATION));
+    tree.files.sort();
+    Ok(tree)
 }
 
 fn is_hidden(path: &Path) -> bool {
@@ -247,10 +256,11 @@ pub(crate) mod tests {
             std::fs::write(path, "").unwrap();
         }
         std::os::unix::fs::symlink(root.path(), root.path().join("loop")).unwrap();
-        let found = walk(root.path()).unwrap();
+        let Tree { files: found, directories } = walk(root.path()).unwrap();
         let names: Vec<_> =
             found.iter().map(|path| path.strip_prefix(root.path()).unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["a/c.yml", "a/d.json", "a/millrace.yaml", "b.yaml"]);
+        assert_eq!(directories, [root.path().to_owned(), root.path().join("a")]);
     }
 
     #[test]

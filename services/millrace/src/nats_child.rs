@@ -111,7 +111,7 @@ impl NatsChild {
             Err(_) => None,
         };
         let status = status.unwrap_or_else(|| "unknown status".into());
-        Error::Ended { status, reason: config::last_complaint(&self.directory) }
+        Error::Ended { status, reason: config::last_words(&self.directory, self.pid) }
     }
 
     /// Ends the server and returns when it is gone.

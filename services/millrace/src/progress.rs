@@ -12,9 +12,14 @@ use crate::quiet::View;
 
 pub(crate) struct Progress {
     console: Console,
-    /// None where lines are wanted.
-    bar: Option<ProgressBar>,
     shown: BTreeMap<LaneKey, Step>,
+    style: Style,
+}
+
+enum Style {
+    Lines,
+    /// There from the first lane on.
+    Bar(Option<ProgressBar>),
 }
 
 /// What people are told of a lane.
@@ -29,15 +34,8 @@ enum Step {
 
 impl Progress {
     pub(crate) fn new(console: &Console) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(0);
-            // The template is a constant; with a broken one the default would do.
-            if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} settled  {wide_msg}") {
-                bar.set_style(style);
-            }
-            console.bars().add(bar)
-        });
-        Self { console: console.clone(), bar, shown: BTreeMap::new() }
+        let style = if std::io::stderr().is_terminal() { Style::Bar(None) } else { Style::Lines };
+        Self { console: console.clone(), shown: BTreeMap::new(), style }
     }
 
     /// Shows what has changed since the last view.
@@ -47,29 +45,44 @@ impl Progress {
         for (key, step) in &steps {
             let is_news = self.shown.get(key) != Some(step);
             // The bar shows what works; it is worth a line of its own where there is no bar.
-            if is_news && (self.bar.is_none() || matches!(step, Step::Waits(_) | Step::Gone)) {
+            if is_news && (matches!(self.style, Style::Lines) || matches!(step, Step::Waits(_) | Step::Gone))
+            {
                 self.console.say(&format!("{}: {}", view.kinds.readable(&key.0), step.text()));
             }
         }
-        if let Some(bar) = &self.bar {
-            let live = steps.values().filter(|step| **step != Step::Gone);
-            let settled = steps.values().filter(|step| **step == Step::Settled).count();
-            bar.set_length(u64::try_from(live.count()).unwrap_or(u64::MAX));
-            bar.set_position(u64::try_from(settled).unwrap_or(u64::MAX));
-            let working = steps.iter().find(|(_, step)| matches!(step, Step::Works(_)));
-            let message =
-                working.map(|(key, step)| format!("{} {}", view.kinds.readable(&key.0), step.text()));
-            bar.set_message(message.unwrap_or_default());
+        if let Style::Bar(bar) = &mut self.style
+            && !steps.is_empty()
+        {
+            draw(bar.get_or_insert_with(|| self.console.bars().add(new_bar())), view, &steps);
         }
         self.shown = steps;
     }
 
-    /// Takes the bar off the terminal.
-    pub(crate) fn finish(&self) {
-        if let Some(bar) = &self.bar {
+    /// Takes the bar off the terminal; what comes from now on is shown in lines.
+    pub(crate) fn finish(&mut self) {
+        if let Style::Bar(Some(bar)) = std::mem::replace(&mut self.style, Style::Lines) {
             bar.finish_and_clear();
         }
     }
+}
+
+fn new_bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    // The template is a constant; with a broken one the default would do.
+    match ProgressStyle::with_template("{bar:24} {pos}/{len} settled  {wide_msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn draw(bar: &ProgressBar, view: &View, steps: &BTreeMap<LaneKey, Step>) {
+    let live = steps.values().filter(|step| **step != Step::Gone).count();
+    let settled = steps.values().filter(|step| **step == Step::Settled).count();
+    let working = steps.iter().find(|(_, step)| matches!(step, Step::Works(_)));
+    let message = working.map(|(key, step)| format!("{} {}", view.kinds.readable(&key.0), step.text()));
+    bar.set_length(u64::try_from(live).unwrap_or(u64::MAX));
+    bar.set_position(u64::try_from(settled).unwrap_or(u64::MAX));
+    bar.set_message(message.unwrap_or_default());
 }
 
 impl Step {

@@ -12,7 +12,6 @@ pub(crate) use probe::Probe;
 
 use std::time::Duration;
 
-use domain::time::Timestamp;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use tokio::sync::watch;
@@ -26,7 +25,8 @@ const DRAINING: Duration = Duration::from_millis(20);
 /// In any case.
 const FLOOR: Duration = Duration::from_secs(1);
 
-/// Looks again and again, and returns once the system is quiet. `seen` gets every look.
+/// Looks again and again, and returns once the system is quiet. `seen` gets every look; all but the last few hold
+/// lanes only, since the rest does not matter as long as one of them is at work.
 pub(crate) async fn reached(
     probe: &Probe,
     sync: &mut watch::Receiver<sync::Standing>,
@@ -36,9 +36,13 @@ pub(crate) async fn reached(
     loop {
         let began = Instant::now();
         let synced = sync.borrow_and_update().clone();
-        let view = probe.look().await?;
-        let now: Timestamp = probe.now();
-        let standing = judge::judge(&view, &synced, now);
+        let mut view = probe.lanes().await?;
+        let standing = if let Some(reason) = judge::at_work(&view, probe.now()) {
+            Standing::Busy(reason)
+        } else {
+            view = probe.look().await?;
+            judge::judge(&view, &synced, probe.now())
+        };
         seen(&view, &standing);
         let pause = match standing {
             Standing::Quiet(verdict) if sync.has_changed().is_ok_and(|changed| !changed) => {
@@ -63,7 +67,7 @@ pub(crate) async fn follow<T>(probe: &Probe, mut seen: impl FnMut(&View)) -> Res
     let mut changes = probe.changes().await?;
     loop {
         let began = Instant::now();
-        seen(&probe.look().await?);
+        seen(&probe.lanes().await?);
         tokio::time::sleep(DRAINING.max(began.elapsed() * 2)).await;
         drain(&mut changes);
         changes.next().await;

@@ -22,15 +22,16 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Which system a command is for.
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Which system")]
 pub(crate) struct Target {
     /// State directory of `up` [default: the nearest .millrace here or above]
     #[arg(long, global = true, value_name = "DIR", env = "MILLRACE_STATE")]
     pub state: Option<PathBuf>,
-    /// Another NATS server instead
-    #[arg(long, global = true, value_name = "URL", env = "MILLRACE_NATS", conflicts_with = "state")]
+    /// A NATS server instead
+    #[arg(long, global = true, value_name = "URL", env = "MILLRACE_NATS")]
     pub nats: Option<String>,
     /// File with the nkey seed for it
-    #[arg(long, global = true, value_name = "FILE", env = "MILLRACE_NKEY", requires = "nats")]
+    #[arg(long, global = true, value_name = "FILE", env = "MILLRACE_NKEY")]
     pub nkey: Option<PathBuf>,
 }
 

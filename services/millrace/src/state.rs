@@ -71,7 +71,8 @@ impl StateDir {
         DirBuilder::new().recursive(true).mode(0o700).create(root).map_err(failed)?;
         let root = root.canonicalize().map_err(failed)?;
         let mut entries = root.read_dir().map_err(failed)?;
-        if !root.join(LOCK).exists() && entries.next().is_some() {
+        let is_ours = root.ends_with(DEFAULT_NAME) || root.join(LOCK).exists();
+        if !is_ours && entries.next().is_some() {
             return Err(Error::Foreign(root));
         }
         std::fs::set_permissions(&root, Permissions::from_mode(0o700)).map_err(failed)?;

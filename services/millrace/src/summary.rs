@@ -59,8 +59,10 @@ pub(crate) fn reasons(view: &View, verdict: &Verdict) -> String {
             let _ = writeln!(text, "{title}: {}: {}", view.kinds.readable(&reason.object), reason.reason);
         }
     }
-    if verdict.refused > 0 {
-        let _ = writeln!(text, "failed: {} documents were refused", verdict.refused);
+    match verdict.refused {
+        0 => {}
+        1 => text += "failed: a document was refused\n",
+        many => drop(writeln!(text, "failed: {many} documents were refused")),
     }
     text
 }

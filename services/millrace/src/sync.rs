@@ -81,11 +81,12 @@ impl Sync {
         standing: &channel::Sender<Standing>,
         mut shutdown: Shutdown,
     ) -> Result<(), Failure> {
-        let mut changes = watch::Changes::of(&self.directories)
-            .map_err(|error| Failure::System(format!("watching directories: {error}")))?;
+        let failed = |error: notify::Error| Failure::System(format!("watching directories: {error}"));
+        let mut changes = watch::Changes::new(&self.directories).map_err(failed)?;
         let mut installed = watch::Installed::follow(&self.platform.objects, shutdown.clone()).await?;
         let (mut before, mut attempt) = (BTreeSet::new(), 0);
         loop {
+            changes.cover(&self.directories).map_err(failed)?;
             let mut pass = match self.pass().await {
                 Ok(pass) => pass,
                 Err(failure) => {

@@ -123,16 +123,15 @@ async fn settle(
             obstacle.clone_from(reason);
         }
     });
-    let (view, verdict) = match options.timeout {
-        None => reached.await?,
-        Some(time) => match tokio::time::timeout(time, reached).await {
-            Ok(reached) => reached?,
-            Err(_) => {
-                progress.finish();
-                return Ok(End::TimedOut(obstacle));
-            }
-        },
+    let settled = match options.timeout {
+        None => Some(reached.await),
+        Some(limit) => tokio::time::timeout(limit, reached).await.ok(),
     };
+    let Some(settled) = settled else {
+        progress.finish();
+        return Ok(End::TimedOut(obstacle));
+    };
+    let (view, verdict) = settled?;
     progress.finish();
     show(&view, &verdict, console).await?;
     if options.until_settled {

@@ -40,7 +40,7 @@ impl Scheduler {
     }
 
     pub(crate) async fn take_plan(&self, entry: &PlanEntry, trace: Option<TraceParent>) -> Result<(), Error> {
-        let Some(arrival) = arrival(entry) else { return Ok(()) };
+        let Some(arrival) = arrival(entry) else { return self.report_support(entry).await };
         let lane = self.transact(&entry.lane, trace, vec![Input::PlanArrived(arrival)]).await?;
         self.perform(lane, trace).await
     }

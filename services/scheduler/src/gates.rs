@@ -1,4 +1,4 @@
-//! Gates between lanes: whether the Promises that a plan needs are complete (DESIGN section 3, rule 7).
+//! Gates between lanes: whether the Promises that a plan needs are complete.
 
 use domain::lane::{GateState, Input, Lane, RunState};
 use domain::plan::{Gate, Labels, WorkflowAction};

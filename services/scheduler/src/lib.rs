@@ -30,7 +30,8 @@ use domain::id::ResourceKind;
 
 /// Messages handled at a time, per consumer.
 const CONCURRENCY: usize = 32;
-const ACK_WAIT: Duration = Duration::from_secs(30);
+/// How long a message waits when its replica has died.
+const ACK_WAIT: Duration = Duration::from_secs(5);
 
 /// What every part of the scheduler works with.
 #[derive(Clone)]

@@ -4,12 +4,14 @@ mod conditions;
 pub(crate) mod destination;
 mod promise;
 mod request;
+mod support;
 mod workflow;
 
 use domain::id::{LaneKey, ResourceVersion};
 use domain::lane::Lane;
 use domain::plan::WorkflowType;
 use domain::time::Timestamp;
+use messages::plan::PlanEntry;
 use resources::Object;
 use runtime::objects;
 use serde_json::{Map, Value};
@@ -36,6 +38,14 @@ fn project(facts: &Facts<'_>) -> Value {
 }
 
 impl Scheduler {
+    /// The condition of an object without a lane, of which something is not acted on; or is again.
+    pub(crate) async fn report_support(&self, entry: &PlanEntry) -> Result<(), Error> {
+        let key = &entry.lane.0;
+        let Some(object) = self.platform.objects.get(key).await? else { return Ok(()) };
+        let status = support::status(&object, &entry.problems, self.platform.clock.now());
+        self.write_status(key, object, status).await
+    }
+
     /// Writes the lane's status; returns what the object then is and how much of the record it shows.
     ///
     /// Reads the object, then the record, writes with the object's version as precondition, and reads the record

@@ -25,8 +25,9 @@ use crate::store::{self, StateStore};
 
 /// Placements that go into one commit at the most: bounds memory, and what one refusal repeats.
 const BATCH: usize = 500;
-const ACK_WAIT: Duration = Duration::from_secs(60);
-const PROGRESS: Duration = Duration::from_secs(20);
+/// How long writes wait when their replica has died.
+const ACK_WAIT: Duration = Duration::from_secs(5);
+const PROGRESS: Duration = Duration::from_millis(1500);
 
 #[derive(Clone, Debug)]
 pub struct Options {

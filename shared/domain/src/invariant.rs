@@ -13,7 +13,7 @@ use crate::footprint::Place;
 use crate::id::LaneKey;
 use crate::lane::Lane;
 
-/// DESIGN section 3.
+/// What always holds, with the ids that tests and documents use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Invariant {
     SingleRunner = 1,

@@ -6,11 +6,12 @@
 //! ```text
 //!                 PlanArrived / GateChanged(open) / Control
 //!   (waiting) ------------------------------------------------> Running(pipeline 0)
-//!   Running(n)  --JobFinished(succeeded)--> Running(n+1) | Dependents | Writing
+//!   Running(n)  --JobFinished(succeeded)--> Running(n+1) | Writing
 //!               --JobFinished(failed)-----> Failed         (nothing is pruned)
 //!               --JobFinished(suspended)--> Suspended --TimerFired, resume--> Running(n)
 //!               --any end, newer plan-----> Superseded, then Running(0) of the new run
-//!   Dependents  --DependentsGone----------> Writing        (deletion of a Promise)
+//!   Running(n)  --the last of a delete----> Dependents (a Promise) | Pruning
+//!   Dependents  --DependentsGone----------> Pruning
 //!   Writing     --all writes answered-----> Pruning | Complete
 //!   Pruning     --answered----------------> Complete       (a deletion is then released: a tombstone)
 //! ```

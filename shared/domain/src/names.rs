@@ -1,4 +1,4 @@
-//! Names and paths that people and other tools see: byte for byte as upstream (kratix.md 3.3, 9).
+//! Names and paths that people and other tools see: byte for byte as upstream.
 
 use md5::{Digest as _, Md5};
 
@@ -84,7 +84,7 @@ pub fn join_path(parts: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    /// kratix-P4: the vectors of kratix.md section 9.
+    /// kratix-P4.
     #[test]
     fn long_names_are_cut_and_marked() {
         assert_eq!(deterministic("short"), format!("short-{}", five("short")));

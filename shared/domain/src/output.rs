@@ -41,7 +41,7 @@ pub struct Output {
     pub digest: Digest,
 }
 
-/// MD5 of the directory's name in hex; its first five characters are part of paths and names (kratix.md 3.1).
+/// MD5 of the directory's name in hex; its first five characters are part of paths and names.
 pub fn group_id(directory: &str) -> String {
     hex::encode(Md5::digest(directory))
 }

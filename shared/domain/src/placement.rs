@@ -1,4 +1,4 @@
-//! Which Destinations a group of files goes to (DESIGN section 3, rule 6).
+//! Which Destinations a group of files goes to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -230,6 +230,19 @@ mod tests {
         for seed in ["x", "y", "z", "q"] {
             assert_eq!(targets(&choose(Spread::One, &Labels::new(), &[], &all, seed)), [("b", false)]);
         }
+    }
+
+    /// It had left two places, and both match again: one is enough.
+    #[test]
+    fn of_two_places_a_request_keeps_one() {
+        let all = destinations(&[("a", &[], false), ("b", &[], false)]);
+        let held = [
+            Held { destination: "b", same_selector: false },
+            Held { destination: "a", same_selector: false },
+        ];
+        assert_eq!(targets(&choose(Spread::One, &Labels::new(), &held, &all, "x")), [("a", false)]);
+        let both = choose(Spread::All, &Labels::new(), &held, &all, "x");
+        assert_eq!(targets(&both), [("a", false), ("b", false)]);
     }
 
     /// kratix-F11: what stands there stays (`cleanup: none`) or moves (`cleanup: all`).

@@ -34,6 +34,7 @@ enum Event {
     Destination {
         which: u8,
         how: u8,
+        lag: bool,
     },
     Finish {
         job: u8,
@@ -77,7 +78,7 @@ fn event() -> impl Strategy<Value = Event> {
         5 => n().prop_map(|label| Event::Label(label, false)),
         3 => n().prop_map(Event::Control),
         2 => prop::bool::weighted(0.7).prop_map(Event::Gates),
-        4 => (n(), n()).prop_map(|(which, how)| Event::Destination { which, how }),
+        4 => (n(), n(), prop::bool::weighted(0.3)).prop_map(|(which, how, lag)| Event::Destination { which, how, lag }),
         14 => (n(), n()).prop_map(|(job, how)| Event::Finish { job, how }),
         1 => n().prop_map(Event::KillRunner),
         10 => (n(), n(), any::<bool>()).prop_map(|(store, push, heard)| Event::Push { store, push, heard }),
@@ -143,7 +144,7 @@ fn happen(world: &mut World, event: Event) {
             )));
         }
         Event::Gates(open) => world.gates_open = open,
-        Event::Destination { which, how } => world.change_destinations(which.into(), how),
+        Event::Destination { which, how, lag } => world.change_destinations(which.into(), how, lag),
         Event::Finish { job, how } => world.finish(job.into(), how),
         Event::KillRunner(index) => world.kill(index.into()),
         Event::Push { store, push, heard } => world.push(store.into(), push.into(), heard),
@@ -173,7 +174,7 @@ fn converges(workflow: WorkflowType, events: &[Event]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_request_converges(events in prop::collection::vec(event(), 20..160)) {

@@ -1,4 +1,4 @@
-//! The rules of DESIGN section 3 as stories about one lane, with the ids of the upstream scenarios that they cover.
+//! The rules of a lane as stories about one lane, with the ids of the upstream scenarios that they cover.
 
 mod story;
 

@@ -114,7 +114,7 @@ impl Subject<'_> {
         }
     }
 
-    /// In upstream's order (kratix.md 2.3).
+    /// In upstream's order.
     fn environment(&self, pipeline: &str) -> Vec<EnvVar> {
         let is_promise = self.workflow == WorkflowType::Promise;
         let request_plural = self.promise.api.as_ref().map_or("", |api| &*api.spec.names.plural);

@@ -57,6 +57,15 @@ impl Error {
     }
 }
 
+/// Milliseconds before an attempt to connect. The first one counts as well, and must not wait.
+fn delay(attempt: usize) -> u64 {
+    match attempt {
+        0 | 1 => 0,
+        2..5 => 100,
+        _ => 500,
+    }
+}
+
 /// Oldest server whose fixes this program relies on.
 const MINIMUM: (i64, i64, i64) = (2, 14, 6);
 const MINIMUM_TEXT: &str = "2.14.6";
@@ -78,7 +87,7 @@ impl Bus {
             .name("millrace")
             .ping_interval(Duration::from_secs(3))
             .connection_timeout(TIMEOUT)
-            .reconnect_delay_callback(|attempt| Duration::from_millis(if attempt < 5 { 100 } else { 500 }))
+            .reconnect_delay_callback(|attempt| Duration::from_millis(delay(attempt)))
             .event_callback(|event| async move { tracing::debug!(%event, "bus") });
         if let Some(path) = &config.nkey_file {
             let failed = |source| Error::Key { path: path.display().to_string(), source };

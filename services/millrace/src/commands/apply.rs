@@ -41,7 +41,7 @@ pub(crate) async fn run(args: Args, target: &Target, console: &Console) -> Resul
     let manifests = named(&args.files)?;
     let mut failed = false;
     for manifest in &manifests {
-        manifest.broken.iter().for_each(|complaint| console.complain(complaint));
+        console.complain_all(&manifest.broken);
         failed |= !manifest.broken.is_empty();
         for location in &manifest.foreign {
             let problem = Problem::error("no-manifest", "", "this is no manifest of an object");
@@ -84,7 +84,7 @@ async fn apply(
         let request = match request(args, document, namespaced) {
             Ok(request) => request,
             Err(problems) => {
-                problems.into_iter().for_each(|problem| console.complain(&document.complaint(problem)));
+                complain(document, problems, console);
                 all = false;
                 continue;
             }
@@ -103,9 +103,15 @@ async fn apply(
                 problems
             }
         };
-        problems.into_iter().for_each(|problem| console.complain(&document.complaint(problem)));
+        complain(document, problems, console);
     }
     Ok(all)
+}
+
+fn complain(document: &Document, problems: Vec<Problem>, console: &Console) {
+    for problem in problems {
+        console.complain(&document.complaint(problem));
+    }
 }
 
 fn request(args: &Args, document: &Document, namespaced: bool) -> Result<AdmitRequest, Vec<Problem>> {

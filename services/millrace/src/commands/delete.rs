@@ -64,17 +64,24 @@ async fn delete(args: &Args, session: &Session, console: &Console) -> Result<boo
             continue;
         };
         // First: the sync of its directory must not make it again.
-        if let (Some(origin), Some(state)) = (origin(&object), &session.state) {
-            deleted::remember(state, &key, origin)?;
+        match (origin(&object), &session.state) {
+            (None, _) => {}
+            (Some(origin), Some(state)) => deleted::remember(state, &key, origin)?,
+            (Some(origin), None) => console.say(&format!(
+                "{} comes from {} in {}: its `up` makes it again when it syncs next",
+                kinds.readable(&key),
+                origin.file,
+                origin.directory
+            )),
         }
         match admission.ask(&AdmitRequest::Delete { object: key.clone(), origin: None }).await? {
             AdmitAnswer::Done { .. } => {
-                console.print(&format!("{}/{} deleted\n", kind.qualified(), key.name))?
+                console.print(&format!("{}/{} deleted\n", kind.qualified(), key.name))?;
             }
             AdmitAnswer::Refused { problems } => {
                 all = false;
                 for problem in problems {
-                    let object = Some(Subject::of_key(&kind.kind, &key));
+                    let object = Some(Subject::of_key(&kind.name, &key));
                     console.complain(&Complaint { object, location: None, problem });
                 }
                 if let Some(state) = &session.state {
@@ -106,7 +113,7 @@ fn wanted(
     }
     for manifest in named(&args.files)? {
         *all &= manifest.broken.is_empty();
-        manifest.broken.iter().for_each(|complaint| console.complain(complaint));
+        console.complain_all(&manifest.broken);
         for document in &manifest.documents {
             let object = &document.object;
             let Some(kind) = kinds.written(&object.kind, object.group()) else {

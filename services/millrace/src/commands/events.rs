@@ -63,11 +63,11 @@ async fn show(args: &Args, platform: &Platform, console: &Console) -> Result<(),
     let mut events = events::read(&platform.bus, lane.as_ref(), args.follow).await?;
     while let Some(event) = events.next().await {
         let event = event?;
-        let line = match args.output {
+        let text = match args.output {
             Format::Json => event.to_json().to_string(),
             Format::Text => line(&event, &kinds),
         };
-        console.print(&(line + "\n"))?;
+        console.print(&(text + "\n"))?;
     }
     Ok(())
 }
@@ -75,7 +75,10 @@ async fn show(args: &Args, platform: &Platform, console: &Console) -> Result<(),
 fn line(event: &Event, kinds: &Kinds) -> String {
     let object = kinds.readable(&event.lane.key.0);
     // Times come with as many digits as they need.
-    let time = event.time.parse::<jiff::Timestamp>().map_or_else(|_| event.time.clone(), |time| format!("{time:.3}"));
+    let time = event
+        .time
+        .parse::<jiff::Timestamp>()
+        .map_or_else(|_| event.time.clone(), |time| format!("{time:.3}"));
     let line = format!("{time}  {:<18}  {object}  {}", event.transition(), detail(&event.lane));
     line.replace(|c: char| c.is_control(), " ").trim_end().to_owned()
 }

@@ -48,7 +48,7 @@ pub(crate) async fn run(args: Args, target: &Target, console: &Console) -> Resul
     let looked = look(&args, &session.platform).await;
     session.close().await;
     let (found, missing) = looked?;
-    missing.iter().for_each(|complaint| console.complain(complaint));
+    console.complain_all(&missing);
     show(&args, &found, console)?;
     Ok(if missing.is_empty() { Exit::Done } else { Exit::Failed })
 }

@@ -13,6 +13,7 @@ use crate::complaint::Subject;
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::kinds::Kinds;
 use crate::manifests::prepare::prepare;
 use crate::manifests::{Document, named};
 use crate::output::table::Table;
@@ -36,9 +37,9 @@ impl Args {
 pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, Failure> {
     let manifests = named(&args.files)?;
     let mut refused = false;
-    for complaint in manifests.iter().flat_map(|manifest| &manifest.broken) {
-        console.complain(complaint);
-        refused = true;
+    for manifest in &manifests {
+        console.complain_all(&manifest.broken);
+        refused |= !manifest.broken.is_empty();
     }
     let documents: Vec<Document> = manifests.into_iter().flat_map(|manifest| manifest.documents).collect();
     let inflated = inflate(&documents);
@@ -47,9 +48,15 @@ pub(crate) fn run(args: &Args, console: &Console) -> Result<Exit, Failure> {
         console.complain(&document.complaint(problem));
     }
     for document in inflated.foreign {
-        console.say(&format!("skipped: {} ({})", Subject::of(&document.object), document.location("")));
+        let (object, place) = (Subject::of(&document.object), document.location(""));
+        console.say(&format!("skipped: {object}: no Promise among the files offers its kind ({place})"));
     }
-    console.print(&show(&inflated.plans, args.output)?)?;
+    if inflated.plans.is_empty() {
+        console.say("nothing to plan: the files hold no Promise and no request of one");
+        return Ok(if refused { Exit::Failed } else { Exit::Done });
+    }
+    let kinds = Kinds::of(documents.iter().map(|document| &document.object));
+    console.print(&show(&inflated.plans, &kinds, args.output)?)?;
     Ok(if refused { Exit::Failed } else { Exit::Done })
 }
 
@@ -115,24 +122,24 @@ impl<'a> Inflated<'a> {
     }
 }
 
-fn show(plans: &[Plan], format: Format) -> Result<String, Failure> {
+fn show(plans: &[Plan], kinds: &Kinds, format: Format) -> Result<String, Failure> {
     match format {
         Format::Json => structured(&plans, true),
         Format::Yaml => {
             let texts = plans.iter().map(|plan| structured(plan, false)).collect::<Result<Vec<_>, _>>()?;
             Ok(texts.join("---\n"))
         }
-        Format::Table => Ok(table(plans, false)),
-        Format::Wide => Ok(table(plans, true)),
+        Format::Table => Ok(table(plans, kinds, false)),
+        Format::Wide => Ok(table(plans, kinds, true)),
     }
 }
 
-fn table(plans: &[Plan], wide: bool) -> String {
+fn table(plans: &[Plan], kinds: &Kinds, wide: bool) -> String {
     let mut header = vec!["OBJECT", "ACTION", "STEP", "PIPELINE", "CONTAINER", "IMAGE"];
     header.extend(wide.then_some("COMMAND"));
     let mut table = Table::new(header);
     for plan in plans {
-        let object = format!("{}/{}", plan.lane.0.kind.plural, plan.lane.0.readable());
+        let object = kinds.readable(&plan.lane.0);
         if plan.pipelines.is_empty() {
             table.row([object.clone(), plan.action.as_str().into(), "-".into(), "<none>".into()]);
         }

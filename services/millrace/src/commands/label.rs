@@ -42,7 +42,7 @@ pub(crate) async fn run(args: Args, target: &Target, console: &Console) -> Resul
         }
         AdmitAnswer::Refused { problems } => {
             for problem in problems {
-                let object = Some(Subject::of_key(&kind.kind, &key));
+                let object = Some(Subject::of_key(&kind.name, &key));
                 console.complain(&Complaint { object, location: None, problem });
             }
             Ok(Exit::Failed)

@@ -1,5 +1,7 @@
 //! `millrace logs`: what the pipelines of an object's last run have written.
 
+use std::fmt::Write;
+
 use clap::Args as ClapArgs;
 use domain::id::LaneKey;
 use domain::lane::{Lane, PipelineState};
@@ -43,7 +45,7 @@ pub(crate) async fn run(args: Args, target: &Target, console: &Console) -> Resul
 
 async fn logs(args: &Args, platform: &Platform) -> Result<Result<String, Complaint>, Failure> {
     let (kind, key) = one(&args.what, &kinds(platform).await?, &args.scope)?;
-    let subject = Subject::of_key(&kind.kind, &key);
+    let subject = Subject::of_key(&kind.name, &key);
     let lane = Records::open(&platform.bus).await?.load(&LaneKey(key)).await?.lane;
     let pipelines = match chosen(&lane, args.pipeline.as_deref()) {
         Ok(pipelines) => pipelines,
@@ -73,7 +75,7 @@ fn written(log: &JobLog) -> String {
     let mut text = String::new();
     for container in &log.0 {
         if log.0.len() > 1 {
-            text += &format!("--> {}\n", container.container);
+            let _ = writeln!(text, "--> {}", container.container);
         }
         for stream in [&container.stdout, &container.stderr] {
             text += stream;
@@ -82,7 +84,7 @@ fn written(log: &JobLog) -> String {
             }
         }
         if container.dropped > 0 {
-            text += &format!("--> {} more bytes were not kept\n", container.dropped);
+            let _ = writeln!(text, "--> {} more bytes were not kept", container.dropped);
         }
     }
     text

@@ -116,7 +116,7 @@ mod tests {
         Object::from_value(value).unwrap()
     }
 
-    fn secret(string_data: Value) -> Object {
+    fn secret(string_data: &Value) -> Object {
         object(
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": string_data}),
         )
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn variables_are_put_into_secrets() {
         let source =
-            secret(json!({"x": "${env:A}", "y": "a ${env:A} b ${env:B}", "z": "plain ${env:", "n": 5}));
+            secret(&json!({"x": "${env:A}", "y": "a ${env:A} b ${env:B}", "z": "plain ${env:", "n": 5}));
         let filled = prepare(&source, Path::new("/"), environment).unwrap();
         assert_eq!(
             filled.body["stringData"],
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_all_named() {
         let problems =
-            prepare(&secret(json!({"x": "${env:NO}", "y": "${env:NEITHER}"})), Path::new("/"), environment);
+            prepare(&secret(&json!({"x": "${env:NO}", "y": "${env:NEITHER}"})), Path::new("/"), environment);
         let problems: Vec<String> = problems.unwrap_err().iter().map(ToString::to_string).collect();
         assert_eq!(
             problems,
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn only_values_that_are_written_down_are_secrets() {
-        assert!(!holds_secrets(&secret(json!({"x": "${env:A}"}))));
-        assert!(holds_secrets(&secret(json!({"x": "hunter2"}))));
+        assert!(!holds_secrets(&secret(&json!({"x": "${env:A}"}))));
+        assert!(holds_secrets(&secret(&json!({"x": "hunter2"}))));
         let data =
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"x": "aGk="}});
         assert!(holds_secrets(&object(data)));

@@ -72,18 +72,15 @@ fn address_in(ports: &[u8]) -> Option<String> {
     ports.nats.into_iter().find(|url| url.starts_with("nats://127.0.0.1:"))
 }
 
-/// The newest error in the server's log.
-pub(super) fn last_complaint(directory: &Path) -> Option<String> {
-    complaint_in(&std::fs::read_to_string(log(directory)).ok()?)
+/// Why the server of this process gave up, as its log has it.
+pub(super) fn last_words(directory: &Path, pid: u32) -> Option<String> {
+    fatal_in(&std::fs::read_to_string(log(directory)).ok()?, pid)
 }
 
-fn complaint_in(log: &str) -> Option<String> {
-    let is_complaint = |line: &&str| line.contains("[FTL]") || line.contains("[ERR]");
-    let line = log.lines().rev().find(is_complaint)?;
-    line.split_once(']')
-        .map(|(_, rest)| rest)
-        .and_then(|rest| rest.split_once("] "))
-        .map(|(_, text)| text.to_owned())
+fn fatal_in(log: &str, pid: u32) -> Option<String> {
+    let own = format!("[{pid}] ");
+    let mut lines = log.lines().rev().filter(|line| line.starts_with(&own));
+    lines.find_map(|line| line.split_once("[FTL] ")).map(|(_, text)| text.to_owned())
 }
 
 #[cfg(test)]
@@ -106,11 +103,11 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_complaint_is_shown() {
-        let log = "[7] 2026/01/01 10:00:00.000000 [INF] Starting\n\
+    fn only_this_server_s_last_words_count() {
+        let log = "[6] 2026/01/01 10:00:00.000000 [FTL] Can't listen\n\
                    [7] 2026/01/01 10:00:00.000001 [FTL] Can't start JetStream: no space\n\
                    [7] 2026/01/01 10:00:00.000002 [INF] Server Exiting..\n";
-        assert_eq!(complaint_in(log).as_deref(), Some("Can't start JetStream: no space"));
-        assert_eq!(complaint_in("[7] x [INF] y\n"), None);
+        assert_eq!(fatal_in(log, 7).as_deref(), Some("Can't start JetStream: no space"));
+        assert_eq!(fatal_in(log, 8), None);
     }
 }

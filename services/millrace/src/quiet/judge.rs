@@ -6,6 +6,7 @@ use std::time::Duration;
 use domain::id::{LaneKey, ObjectKey};
 use domain::lane::{Action, Lane, Waiting};
 use domain::plan::WorkflowType;
+use domain::problem::Problem;
 use domain::time::Timestamp;
 use inflation::controls::controls;
 use messages::plan::PlanEntry;
@@ -16,7 +17,7 @@ use crate::kinds::{Kind, Kinds, Role};
 use crate::sync;
 
 /// A timer that is due later than this leaves a system quiet.
-const FAR: Duration = Duration::from_secs(60);
+const FAR: Duration = Duration::from_mins(1);
 
 /// A system at one moment.
 #[derive(Clone, Debug, Default)]
@@ -69,9 +70,8 @@ pub(crate) fn judge(view: &View, sync: &sync::Standing, now: Timestamp) -> Stand
     let planned =
         view.objects.iter().filter_map(|(key, object)| Some((key, object, planned_kind(view, key)?)));
     let unplanned = planned.into_iter().find_map(|(key, object, _)| behind(view, key, object));
-    let working = || view.lanes.values().find_map(|lane| working(view, lane, now));
     let later = || sync.later.iter().find(|key| waiting(view, key).is_none());
-    if let Some(reason) = unplanned.or_else(working) {
+    if let Some(reason) = unplanned.or_else(|| at_work(view, now)) {
         Standing::Busy(reason)
     } else if let Some(key) = later() {
         Standing::Busy(format!("{} is about to be made again", view.kinds.readable(key)))
@@ -82,6 +82,11 @@ pub(crate) fn judge(view: &View, sync: &sync::Standing, now: Timestamp) -> Stand
     } else {
         Standing::Draining("something has just changed".into())
     }
+}
+
+/// What some lane is about to do by itself. Needs the lanes and kinds only.
+pub(crate) fn at_work(view: &View, now: Timestamp) -> Option<String> {
+    view.lanes.values().find_map(|lane| working(view, lane, now))
 }
 
 /// Of objects that get plans.
@@ -113,7 +118,6 @@ fn is_current(entry: &PlanEntry, object: &Object) -> bool {
         && entry.controls.labels == controls(object).labels
 }
 
-/// What a lane is about to do by itself.
 fn working(view: &View, lane: &Lane, now: Timestamp) -> Option<String> {
     let what = lane.pending().into_iter().find_map(|action| match action {
         Action::ArmTimer { at, .. } => (at < now + FAR).then(|| "tries again soon".to_owned()),
@@ -141,6 +145,11 @@ fn goes_on_deleting(view: &View, promise: &Lane) -> bool {
     dependents.peek().is_none() || dependents.any(|lane| !lane.is_deleting() || lane.waiting().is_none())
 }
 
+/// Also objects that never get a plan have an entry, where this version does not act on something of theirs.
+fn cannot_be_planned(entry: &PlanEntry) -> bool {
+    entry.plan.is_none() && entry.problems.iter().any(Problem::is_error)
+}
+
 fn verdict(view: &View, sync: &sync::Standing) -> Verdict {
     let mut verdict = Verdict { refused: sync.refused, ..Verdict::default() };
     let reason = |object: &ObjectKey, reason: String| Reason { object: object.clone(), reason };
@@ -151,7 +160,7 @@ fn verdict(view: &View, sync: &sync::Standing) -> Verdict {
         }
     }
     for (key, entry) in
-        view.plans.iter().filter(|(key, entry)| entry.plan.is_none() && view.objects.contains_key(key))
+        view.plans.iter().filter(|(key, entry)| cannot_be_planned(entry) && view.objects.contains_key(key))
     {
         let problems: Vec<String> = entry.problems.iter().map(ToString::to_string).collect();
         verdict.failed.push(reason(key, problems.join("; ")));
@@ -161,7 +170,7 @@ fn verdict(view: &View, sync: &sync::Standing) -> Verdict {
         if kind.role == Role::Known(Support::KnownNotActed) {
             let list =
                 if LANES.contains(&&*key.kind.plural) { &mut verdict.waiting } else { &mut verdict.notes };
-            list.push(reason(key, format!("this version does not act on a {}", kind.kind)));
+            list.push(reason(key, format!("this version does not act on a {}", kind.name)));
         }
     }
     verdict
@@ -318,7 +327,7 @@ mod tests {
         let key = request(&mut view, "a");
         let entry = view.plans.get_mut(&key).unwrap();
         entry.plan = None;
-        entry.problems = vec![domain::problem::Problem::error("no-promise", "", "its Promise is gone")];
+        entry.problems = vec![Problem::error("no-promise", "", "its Promise is gone")];
         let Standing::Quiet(verdict) = judge(&view, &synced(), NOW) else { panic!("not quiet") };
         assert_eq!(verdict.failed, [Reason { object: key, reason: "its Promise is gone".into() }]);
     }

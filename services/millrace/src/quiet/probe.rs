@@ -17,7 +17,7 @@ use runtime::telemetry::chain;
 
 use super::judge::View;
 use crate::failure::Failure;
-use crate::kinds::Kinds;
+use crate::kinds::{Kinds, promises};
 
 /// Streams that keep their messages, with the consumers (by the start of their names) that every change passes.
 const READ: [(&str, &[&str]); 2] =
@@ -56,6 +56,16 @@ impl Probe {
         Ok(self.platform.bus.watch_records(None).await?)
     }
 
+    /// The lanes alone.
+    pub(crate) async fn lanes(&self) -> Result<View, Failure> {
+        let promises = self.platform.objects.list(Some(&promises())).await?;
+        let kinds = Kinds::of(promises.iter().map(|(_, promise)| promise));
+        let lanes = self.records.scan(None).await?;
+        let lanes = lanes.into_iter().map(|stored| (stored.lane.key.clone(), stored.lane)).collect();
+        Ok(View { kinds, lanes, ..View::default() })
+    }
+
+    /// Everything.
     pub(crate) async fn look(&self) -> Result<View, Failure> {
         let before = self.sequences().await?;
         let backlog = self.backlog().await?;

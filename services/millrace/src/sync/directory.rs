@@ -44,7 +44,7 @@ impl Watched {
     pub(crate) fn read(&self) -> Contents {
         let mut contents = Contents::default();
         let files = match walk(&self.path) {
-            Ok(files) => files,
+            Ok(tree) => tree.files,
             Err(error) => {
                 let location = Location { file: self.shown.display().to_string(), line: 1 };
                 contents.broken.push(about(location, Problem::error("unreadable", "", error.to_string())));

@@ -155,7 +155,7 @@ impl Sync {
     ) {
         let request = AdmitRequest::Delete { object: key.clone(), origin: Some(origin.clone()) };
         let complain = |problem: Problem| {
-            let kind = kinds.stored(&key.kind).map_or_else(|| key.kind.to_string(), |kind| kind.kind);
+            let kind = kinds.stored(&key.kind).map_or_else(|| key.kind.to_string(), |kind| kind.name);
             Note::Complaint(Complaint { object: Some(Subject::of_key(&kind, key)), location: None, problem })
         };
         match admission.ask(&request).await {

@@ -274,7 +274,10 @@ mod tests {
     fn a_deletion_by_hand_holds_until_the_document_changes() {
         let old = request("a");
         let by_hand = Deleted::from([(key(&old), origin_of(HERE, &old))]);
-        assert_eq!(decide(&[old.clone()], &[], &by_hand), Plan { held: vec![0], ..Plan::default() });
+        assert_eq!(
+            decide(std::slice::from_ref(&old), &[], &by_hand),
+            Plan { held: vec![0], ..Plan::default() }
+        );
 
         let changed = document("apiVersion: a.io/v1\nkind: Redis\nmetadata: {name: a}\nspec: {x: 1}\n");
         let plan = decide(&[changed], &[], &by_hand);
@@ -285,7 +288,7 @@ mod tests {
 
         // Made again by a command: the deletion is over.
         let stored = [(key(&old), Stored::of(&old.object))];
-        assert_eq!(decide(&[old.clone()], &stored, &by_hand).forget, [key(&old)]);
+        assert_eq!(decide(std::slice::from_ref(&old), &stored, &by_hand).forget, [key(&old)]);
     }
 
     #[test]

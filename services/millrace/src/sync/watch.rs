@@ -1,7 +1,7 @@
 //! Notices changes: of directories, and of the Promises that are installed.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::directory::Watched;
 use crate::failure::Failure;
 use crate::kinds::promises;
-use crate::manifests::{is_manifest, may_hold_manifests};
+use crate::manifests::{is_manifest, may_hold_manifests, walk};
 
 /// Editors and checkouts change many files at once: a change is taken when nothing has followed for this long,
 const QUIET: Duration = Duration::from_millis(50);
@@ -26,24 +26,43 @@ const LATEST: Duration = Duration::from_secs(1);
 /// Watches as long as it lives.
 pub(super) struct Changes {
     seen: watch::Receiver<u64>,
-    _watcher: RecommendedWatcher,
+    watcher: RecommendedWatcher,
+    watched: BTreeSet<PathBuf>,
 }
 
 impl Changes {
-    pub(super) fn of(directories: &[Watched]) -> notify::Result<Self> {
+    pub(super) fn new(directories: &[Watched]) -> notify::Result<Self> {
         let (count, seen) = watch::channel(0u64);
         let roots: Vec<_> = directories.iter().map(|directory| directory.path.clone()).collect();
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             // An error means that events may have been lost, and then everything may have changed.
             if event.is_ok_and(|event| !roots.iter().any(|root| concerns(&event, root))) {
                 return;
             }
             count.send_modify(|count| *count += 1);
         })?;
-        for directory in directories {
-            watcher.watch(&directory.path, RecursiveMode::Recursive)?;
+        Ok(Self { seen, watcher, watched: BTreeSet::new() })
+    }
+
+    /// Watches every directory that may hold manifests, and no other: a state directory or a repository among them
+    /// is written all the time. Called before the directories are read, so that no change falls between.
+    pub(super) fn cover(&mut self, directories: &[Watched]) -> notify::Result<()> {
+        // What cannot be walked is complained about when it is read.
+        let trees = directories.iter().filter_map(|directory| walk(&directory.path).ok());
+        let there: BTreeSet<PathBuf> = trees.flat_map(|tree| tree.directories).collect();
+        for gone in self.watched.difference(&there) {
+            if let Err(error) = self.watcher.unwatch(gone) {
+                tracing::debug!(%error, directory = %gone.display(), "its watch went with it");
+            }
         }
-        Ok(Self { seen, _watcher: watcher })
+        for new in there.difference(&self.watched) {
+            match self.watcher.watch(new, RecursiveMode::NonRecursive) {
+                Err(error) if new.exists() => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        self.watched = there;
+        Ok(())
     }
 
     /// Returns when a file has changed and nothing has followed for a moment.
@@ -120,6 +139,23 @@ mod tests {
     use notify::event::{AccessKind, CreateKind, DataChange, RemoveKind, RenameMode};
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_new_directory_is_watched_once_it_is_covered() {
+        let root = tempfile::tempdir().unwrap();
+        let directories = [Watched::new(root.path()).unwrap()];
+        let mut changes = Changes::new(&directories).unwrap();
+        changes.cover(&directories).unwrap();
+        std::fs::create_dir(root.path().join("sub")).unwrap();
+        changes.settled().await;
+        changes.cover(&directories).unwrap();
+        std::fs::write(root.path().join("sub/a.yaml"), "").unwrap();
+        changes.settled().await;
+        std::fs::remove_dir_all(root.path().join("sub")).unwrap();
+        changes.settled().await;
+        changes.cover(&directories).unwrap();
+        assert_eq!(changes.watched.len(), 1);
+    }
 
     #[test]
     fn only_what_may_change_a_manifest_counts() {

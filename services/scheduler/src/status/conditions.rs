@@ -32,6 +32,11 @@ impl Conditions {
         });
     }
 
+    /// Takes over those of before whose type is kept, as they are.
+    pub(super) fn keep(&mut self, keep: impl Fn(&str) -> bool) {
+        self.list.extend(self.before.iter().filter(|condition| keep(&condition.kind)).cloned());
+    }
+
     /// Conditions that a pipeline wrote, by type; its own come on top of ours.
     pub(super) fn merge(&mut self, contributed: Option<&Value>) {
         let list: Vec<Condition> =

@@ -19,6 +19,7 @@ pub(crate) fn without_store(destination: &Object, store: &ObjectKey, now: Timest
 
 pub(crate) fn destination(object: &Object, answer: &DestinationAnswer, now: Timestamp) -> Value {
     let mut conditions = Conditions::of(object, now);
+    conditions.keep(|kind| kind != "Ready");
     match &answer.answer {
         WriteResult::Written { .. } => {
             conditions.set("Ready", "True", "TestDocumentsWritten", "The Destination can be written");
@@ -32,6 +33,7 @@ pub(crate) fn destination(object: &Object, answer: &DestinationAnswer, now: Time
 
 pub(crate) fn store(object: &Object, answer: &DestinationAnswer, now: Timestamp) -> Value {
     let mut conditions = Conditions::of(object, now);
+    conditions.keep(|kind| kind != "Ready");
     let word = match &answer.answer {
         WriteResult::Written { .. } => {
             conditions.set("Ready", "True", "StateStoreReady", "The state store can be written");

@@ -1,4 +1,4 @@
-//! What Promises and requests have in common: pipelines, works, and whether it is reconciled (kratix.md 1.1).
+//! What Promises and requests have in common: pipelines, works, and whether it is reconciled.
 
 use domain::lane::{Lane, PipelinePhase, Run, RunState};
 use domain::plan::WorkflowAction;

@@ -32,11 +32,11 @@ impl Lane {
         if known && self.life != Life::Released {
             return Err(Outcome::Duplicate);
         }
-        let deleted = self.life == Life::Released && self.seen.iter().any(|old| old.uid == plan.uid);
+        let gone = self.life == Life::Released && self.seen.iter().any(|old| old.uid == plan.uid);
         let deletes = |known: &PlanRef| known.uid == plan.uid && known.action == WorkflowAction::Delete;
         let mut plans = self.current_plan().into_iter().chain(self.queue.last());
         let undone = plan.action == WorkflowAction::Configure && plans.any(deletes);
-        if deleted || undone {
+        if gone || undone {
             return Err(Outcome::Stale);
         }
         self.life = Life::Live;
@@ -71,7 +71,7 @@ impl Lane {
             self.queue.clear();
             self.gate = GateState::Open;
             if run.state == RunState::Superseded {
-                self.controls.again = true; // by a plan that never ran and is now taken back
+                self.controls.again = true; // what ended it early is taken back
             }
             if !run.has_job() && run.plan.pipelines == plan.pipelines {
                 run.plan = plan; // the same work on an object with, say, other labels

@@ -114,11 +114,12 @@ impl Lane {
         }
     }
 
-    /// Goes on at pipeline `index`, or past the last one; unless something newer waits (rule 3).
+    /// Goes on at pipeline `index`, or past the last one; unless something newer waits (rule 3)
+    /// or the lane is held.
     fn next_pipeline(&mut self, index: u32, now: Timestamp) {
-        let superseded = self.controls.again || self.controls.paused || !self.queue.is_empty();
+        let ends = self.controls.again || !self.may_go_on();
         let Some(run) = self.run.as_mut() else { return };
-        if superseded {
+        if ends {
             run.state = RunState::Superseded;
         } else if !run.run_pipeline(index, now) {
             self.pipelines_done();

@@ -32,6 +32,8 @@ pub enum Action {
     },
     /// Project the record onto the object's status, and put the suspend label on it while [`Lane::is_suspended`].
     ReportStatus,
+    /// Take the label off, if the object is still at the version that `controls.read` names: on a newer one it may
+    /// have been put on again, and the plan of that version is on its way.
     ClearControl {
         label: ControlLabel,
     },

@@ -45,7 +45,7 @@ pub enum RunState {
     /// What the run did not produce is being removed.
     Pruning,
     Complete,
-    /// A newer plan came.
+    /// Ended early: a newer plan came, or the lane was held.
     Superseded,
     Aborted,
 }

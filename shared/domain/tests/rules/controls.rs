@@ -1,9 +1,10 @@
 //! Rule 4: control labels act once, when they appear, and the scheduler takes them off.
 
 use domain::control::ControlLabel;
-use domain::lane::{ControlRequest, Outcome};
+use domain::id::{ResourceVersion, Source, Uid};
+use domain::lane::{ControlRequest, Input, Outcome};
 
-use crate::story::Story;
+use crate::story::{Story, lane_key};
 
 /// The label is on the object until it is taken off; it has acted once.
 #[test]
@@ -55,6 +56,27 @@ fn an_old_version_with_the_label_does_not_act_again() {
     assert_eq!(cache.state(), "writing 2");
 }
 
+/// The same for a plan that is new because of another object, and has read this one before the label was off.
+#[test]
+fn labels_of_an_old_version_are_not_read() {
+    let mut cache = Story::request();
+    cache.plan(1, &["one"]);
+    cache.label(ControlLabel::RunFromStart);
+    cache.all_succeed();
+    cache.written();
+    let Input::PlanArrived(mut arrival) = cache.arrival() else { unreachable!() };
+    let off = cache.take_off(ControlLabel::RunFromStart);
+    cache.cleared(ControlLabel::RunFromStart, off);
+    let promise = Source {
+        key: lane_key("promises_platform_kratix_io._.redis").0,
+        uid: Uid("promise".into()),
+        resource_version: ResourceVersion(off.0 + 1),
+    };
+    arrival.sources.push(promise);
+    assert_eq!(cache.step(Input::PlanArrived(arrival)), Outcome::Applied);
+    assert_eq!(cache.state(), "complete 2");
+}
+
 /// Somebody puts the label on again before the lane heard that it was taken off.
 #[test]
 fn a_label_that_is_put_on_again_acts_again() {
@@ -79,10 +101,10 @@ fn a_label_is_seen_when_only_the_labels_are_newer() {
     cache.plan(1, &["one"]);
     cache.all_succeed();
     cache.written();
-    let domain::lane::Input::PlanArrived(mut arrival) = cache.arrival() else { unreachable!() };
+    let Input::PlanArrived(mut arrival) = cache.arrival() else { unreachable!() };
     arrival.controls.resource_version.0 += 1;
     arrival.controls.labels.insert(ControlLabel::RunFromStart);
-    let input = domain::lane::Input::PlanArrived(arrival);
+    let input = Input::PlanArrived(arrival);
     assert_eq!(cache.step(input.clone()), Outcome::Applied);
     assert_eq!(cache.state(), "running 2/0/1");
     assert_eq!(cache.step(input), Outcome::Duplicate);
@@ -187,7 +209,9 @@ fn a_settled_lane_has_nothing_pending() {
     cache.all_succeed();
     cache.written();
     assert_eq!(cache.pending(), ["report"]);
-    assert_eq!(cache.reported(), Outcome::Applied);
+    let report = Input::Performed { sequence: cache.lane.sequence, resource_version: ResourceVersion(12) };
+    assert_eq!(cache.step(report.clone()), Outcome::Applied);
+    assert_eq!(cache.step(report), Outcome::Duplicate);
     assert_eq!(cache.pending(), Vec::<String>::new());
     assert!(cache.lane.is_resting());
 }

@@ -208,6 +208,19 @@ fn no_configure_follows_a_delete() {
     assert_eq!(cache.state(), "released");
 }
 
+/// The status of the last moment was written; the answer comes after the release.
+#[test]
+fn a_late_report_does_not_wake_the_tombstone() {
+    let mut cache = settled(Story::request());
+    cache.delete(&[]);
+    cache.written();
+    let sequence = cache.lane.sequence;
+    cache.released();
+    let resource_version = domain::id::ResourceVersion(99);
+    let late = domain::lane::Input::Performed { sequence, resource_version };
+    assert_eq!(cache.step(late), Outcome::Stale);
+}
+
 /// It is released only when everything is gone.
 #[test]
 fn a_release_that_was_not_asked_for_is_stale() {

@@ -303,6 +303,19 @@ fn an_abort_lasts_until_the_next_change() {
     assert_eq!(cache.state(), "running 2/0/1");
 }
 
+/// An abort also takes back a run that was asked for, until one is asked for again.
+#[test]
+fn an_abort_takes_back_what_was_asked() {
+    let mut cache = Story::request();
+    cache.plan(1, &["one"]);
+    cache.label(ControlLabel::RunFromStart);
+    cache.asks(ControlRequest::Abort);
+    cache.cancelled();
+    assert_eq!(cache.state(), "aborted 1");
+    cache.asks(ControlRequest::Restart);
+    assert_eq!(cache.state(), "running 2/0/1");
+}
+
 /// INV-4: a result counts once, and only the outstanding job's.
 #[test]
 fn a_late_result_changes_nothing() {
@@ -336,6 +349,19 @@ fn a_refused_run_goes_on_above() {
     assert_eq!(cache.files(), ["one@dev", "two@dev"]);
 }
 
+/// A number that no lane can have reached is not believed: the counter could never come down from it.
+#[test]
+fn an_incredible_refusal_fails_the_run() {
+    let mut cache = Story::request();
+    cache.plan(1, &["one"]);
+    let mut highest = cache.current().token;
+    highest.run = u64::MAX;
+    cache.refused(highest);
+    assert_eq!(cache.state(), "failed 1/0");
+    cache.asks(ControlRequest::Retry);
+    assert_eq!(cache.state(), "running 1/0/2");
+}
+
 /// A field that this version does not act on holds the lane, and nothing says that it is done.
 #[test]
 fn what_is_not_supported_does_not_run() {
@@ -349,4 +375,19 @@ fn what_is_not_supported_does_not_run() {
     cache.all_succeed();
     cache.written();
     cache.assert_settled();
+}
+
+/// The same field, found while a run is on: the run ends early, and is begun anew when it is supported.
+#[test]
+fn what_is_no_longer_supported_does_not_go_on() {
+    let mut cache = Story::request();
+    cache.plan(1, &["one", "two"]);
+    cache.unsupported(&["spec.dryRun"]);
+    cache.touch();
+    cache.succeeds();
+    assert_eq!(cache.state(), "superseded 1 unsupported");
+    assert!(!cache.lane.is_settled());
+    cache.unsupported(&[]);
+    cache.touch();
+    assert_eq!(cache.state(), "running 2/0/1");
 }

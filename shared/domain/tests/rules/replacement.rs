@@ -1,7 +1,8 @@
 //! Rule 9: a new object under an old name.
 
 use domain::control::ControlLabel;
-use domain::lane::{ControlRequest, Outcome};
+use domain::digest::Digest;
+use domain::lane::{Action, ControlRequest, JobOutcome, Outcome};
 
 use crate::story::{Story, store};
 
@@ -86,6 +87,33 @@ fn a_replacement_after_the_delete_pipelines_is_quiet() {
     assert_eq!(cache.files(), ["one@dev"]);
 }
 
+/// What pipelines contributed to the status goes to the next ones, in later runs too, but not to another object.
+#[test]
+fn the_contributed_status_is_the_objects_own() {
+    let contributes = |cache: &mut Story, text: &str| {
+        let contributed = Some(Digest::of(text.as_bytes()));
+        let job = cache.current();
+        cache.ends(job, JobOutcome::Succeeded { groups: Vec::new(), contributed, log: None });
+    };
+    let given = |cache: &Story| {
+        cache.lane.pending().into_iter().find_map(|action| match action {
+            Action::StartJob { contributed, .. } => contributed,
+            _ => None,
+        })
+    };
+    let mut cache = Story::request();
+    cache.plan(1, &["one", "two"]);
+    assert_eq!(given(&cache), None);
+    contributes(&mut cache, "connection");
+    assert_eq!(given(&cache), Some(Digest::of(b"connection")));
+    cache.succeeds();
+    cache.plan(2, &["one"]);
+    assert_eq!(given(&cache), Some(Digest::of(b"connection")), "nothing newer was contributed");
+    cache.recreated(2, &["one"]);
+    cache.cancelled();
+    assert_eq!(given(&cache), None);
+}
+
 /// Pause, labels and requests were the old object's.
 #[test]
 fn what_was_asked_of_the_old_object_is_forgotten() {
@@ -135,6 +163,31 @@ fn a_new_life_continues_the_numbers() {
     assert_eq!(cache.state(), "writing 3");
     cache.written();
     cache.assert_settled();
+}
+
+/// An object that comes back after another had its name cannot be: still, the lane goes on.
+#[test]
+fn a_uid_that_comes_back_is_run_again() {
+    let mut cache = Story::request();
+    cache.plan(1, &["one"]);
+    cache.recreated(2, &["two"]);
+    cache.life = 1;
+    cache.plan(1, &["one"]);
+    assert_eq!(cache.state(), "running 1/0/1 cancel=replaced");
+    cache.cancelled();
+    assert_eq!(cache.state(), "running 2/0/1");
+}
+
+/// Nor can it come back after its delete has begun, with another's plan in between.
+#[test]
+fn a_uid_that_comes_back_after_its_delete_is_stale() {
+    let mut cache = Story::request();
+    cache.plan(1, &["one"]);
+    cache.delete(&["gone"]);
+    cache.succeeds();
+    cache.recreated(2, &["two"]);
+    cache.life = 1;
+    assert_eq!(cache.plan(1, &["one"]), Outcome::Stale);
 }
 
 /// A message of the old object that comes after the new one's.

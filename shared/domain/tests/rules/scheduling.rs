@@ -185,6 +185,18 @@ fn a_selector_that_matches_nothing_keeps_the_old_files() {
     assert_eq!(cache.files(), ["one@prod"]);
 }
 
+/// A group without files places nothing, but its selector counts for the Promise's requests.
+#[test]
+fn a_selector_without_files_counts() {
+    let mut redis = with_prod(Story::promise());
+    let mut empty = group_for(".", "", PROD);
+    empty.files = 0;
+    run(&mut redis, 1, &[empty]);
+    redis.assert_settled();
+    assert_eq!(redis.files(), Vec::<String>::new());
+    assert_eq!(redis.lane.workflow_selector, crate::story::labels(PROD));
+}
+
 /// A Promise's workflow writes selectors for its own default group and for its requests.
 #[test]
 fn a_promise_workflow_selects() {

@@ -2,7 +2,7 @@
 //!
 //! The object's plans, the runner, the stores and the clock are played here; the lane is the real one.
 
-#![allow(dead_code, reason = "every test file takes what it needs")]
+#![allow(dead_code, unused_imports, reason = "every test file takes what it needs")]
 
 pub(crate) mod names;
 pub(crate) mod show;

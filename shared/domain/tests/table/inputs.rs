@@ -108,7 +108,7 @@ fn jobs(story: &Story) -> Vec<(&'static str, Input)> {
     let groups = vec![group(".", "of the table")];
     let succeeded = JobOutcome::Succeeded { groups, contributed: None, log: None };
     let message = "so it ended".to_owned();
-    let retry_after = Some(Duration::from_secs(60));
+    let retry_after = Some(Duration::from_mins(1));
     let suspended =
         JobOutcome::Suspended { message: message.clone(), retry_after, contributed: None, log: None };
     let highest = Token { run: 8, pipeline: 0, attempt: 1 };

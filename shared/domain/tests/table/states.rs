@@ -159,8 +159,8 @@ fn pruning() -> Story {
     let mut story = complete();
     story.plan(2, &["one"]);
     story.succeeds();
-    let (store, serial) = story.asked().remove(0);
-    story.written_in(&store, serial);
+    let (git, serial) = story.asked().remove(0);
+    story.written_in(&git, serial);
     story
 }
 

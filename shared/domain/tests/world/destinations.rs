@@ -18,9 +18,10 @@ pub(crate) fn initial() -> Destinations {
 }
 
 impl World {
-    /// Changes one Destination or the stores in one of many ways.
-    pub(crate) fn change_destinations(&mut self, which: usize, how: u8) {
+    /// Changes one Destination or the stores in one of many ways. `lag`: replicas hear of it later, some much later.
+    pub(crate) fn change_destinations(&mut self, which: usize, how: u8, lag: bool) {
         let name = NAMES[which % NAMES.len()];
+        self.lagging = lag.then(|| self.destinations.clone());
         let all = &mut self.destinations;
         all.revision += 1;
         match how % 14 {
@@ -35,7 +36,7 @@ impl World {
             9 => change(all, name, |it| (it.terminating, it.cleanup) = (true, true)),
             10 => change(all, name, |it| it.terminating = true),
             11 => change(all, name, |it| it.location = None),
-            12 => drop(all.stores.remove(&store(if which % 2 == 0 { "git" } else { "git-2" }))),
+            12 => drop(all.stores.remove(&store(if which.is_multiple_of(2) { "git" } else { "git-2" }))),
             // Renamed: one goes, another with the same place comes.
             _ => {
                 if let Some(old) = all.all.remove(name) {
@@ -55,6 +56,7 @@ impl World {
         healed.revision = self.destinations.revision + 1;
         healed.stores = BTreeSet::from([store("git"), store("git-2")]);
         self.destinations = healed;
+        self.lagging = None;
         for branch in self.branches.values_mut() {
             branch.down = false;
         }

@@ -61,6 +61,8 @@ pub(crate) struct World {
     pub(crate) runners: Vec<JobId>,
     pub(crate) branches: BTreeMap<StoreId, Branch>,
     pub(crate) destinations: Destinations,
+    /// How a replica sees them that has not heard of the last change yet: results are taken with this view.
+    pub(crate) lagging: Option<Destinations>,
     pub(crate) gates_open: bool,
     /// Requests of this Promise exist.
     pub(crate) dependents: bool,
@@ -94,6 +96,7 @@ impl World {
             runners: Vec::new(),
             branches: stores::branches(),
             destinations: destinations::initial(),
+            lagging: None,
             gates_open: true,
             dependents: workflow == WorkflowType::Promise,
             crash: false,
@@ -112,7 +115,7 @@ impl World {
             Message::Job(job) => self.run_job(job),
             Message::Cancel(job) => self.cancel_job(&job),
             Message::Write(store) => self.write(&store),
-            Message::Result(job, outcome) => self.result(job, outcome),
+            Message::Result(job, outcome) => self.result(&job, outcome),
             Message::Answer(store, serial, result) => {
                 self.take(Input::WriteAnswered { store, serial, result });
             }
@@ -177,12 +180,12 @@ impl World {
         }
     }
 
-    pub(crate) fn result(&mut self, job: JobId, outcome: JobOutcome) {
-        let destinations = self.destinations.clone();
+    pub(crate) fn result(&mut self, job: &JobId, outcome: JobOutcome) {
+        let destinations = self.lagging.as_ref().unwrap_or(&self.destinations).clone();
         let input = Input::JobFinished { job: job.clone(), outcome: outcome.clone(), destinations };
         let expected = self.lane.job();
         if self.take(input) == Outcome::Applied {
-            assert_eq!(expected.as_ref(), Some(&job), "INV-1: only the outstanding job's result counts");
+            assert_eq!(expected.as_ref(), Some(job), "INV-1: only the outstanding job's result counts");
             assert!(self.highest < Some(job.token), "INV-2: {} after {:?}", job.token, self.highest);
             self.highest = Some(job.token);
             if let (Some(run), JobOutcome::Succeeded { groups, .. }) = (&self.lane.run, &outcome)

@@ -13,8 +13,10 @@ use domain::problem::Problem;
 use super::{Message, World};
 use crate::story::{labels, lane_key};
 
+type Spec = (&'static [&'static str], &'static [&'static str], &'static [(&'static str, &'static str)]);
+
 /// Configure pipelines, delete pipelines, and the Promise's selector, by spec.
-const SPECS: [(&[&str], &[&str], &[(&str, &str)]); 6] = [
+const SPECS: [Spec; 6] = [
     (&["one"], &["gone"], &[]),
     (&["one", "two"], &["gone"], &[]),
     (&["one", "three"], &["gone", "more"], &[]),
@@ -87,9 +89,10 @@ impl World {
 
     fn plan(&self, object: &Object) -> PlanRef {
         let (configure, delete, selector) = SPECS[object.spec];
-        let (action, pipelines) = match object.deleting {
-            false => (WorkflowAction::Configure, configure),
-            true => (WorkflowAction::Delete, delete),
+        let (action, pipelines) = if object.deleting {
+            (WorkflowAction::Delete, delete)
+        } else {
+            (WorkflowAction::Configure, configure)
         };
         let promise = lane_key("promises_platform_kratix_io._.required");
         let work_hash = Digest::of_json(&object.spec);

@@ -69,7 +69,7 @@ fn check_type(api: &Value, problems: &mut Vec<Problem>) {
     }
 }
 
-/// kratix.md 1.1: name, kind, apiVersion and names stay.
+/// As upstream: name, kind, apiVersion and names stay.
 fn check_unchanged(api: &Value, before: &Value, problems: &mut Vec<Problem>) {
     let mut changed = Vec::new();
     for (pointer, field) in [
@@ -165,7 +165,7 @@ fn check_versions(spec: &Value, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Two Promises that offer one API would fight over its requests (kratix.md 8, 34).
+/// Two Promises that offer one API would fight over its requests.
 fn check_others(promise: &str, names: &CrdNames, group: &str, world: &World, problems: &mut Vec<Problem>) {
     for other in world.promises.iter().filter(|other| other.name() != promise) {
         let Some(api) = &other.api else { continue };

@@ -55,7 +55,7 @@ fn check_name(object: &Object, role: &Role<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Requests (kratix.md 1.1) and Promises, whose names are labels of their requests.
+/// Requests and Promises, whose names are labels of their requests.
 fn is_label_too(role: &Role<'_>) -> bool {
     matches!(role, Role::Request(..) | Role::Known(KnownKind { group: KRATIX_GROUP, kind: "Promise", .. }))
 }

@@ -173,11 +173,11 @@ impl Bus {
                     None => break, // the consumer is gone: make it again
                 };
                 let Ok(permit) = permits.clone().acquire_owned().await else { break };
-                let (bus, handle) = (self.clone(), handle.clone());
+                let (bus, handle, ack_wait) = (self.clone(), handle.clone(), spec.ack_wait);
                 tokio::spawn(async move {
                     let _permit = permit;
                     match Delivery::new(message) {
-                        Ok(delivery) => run_one(&bus, delivery, &*handle).await,
+                        Ok(delivery) => run_one(&bus, delivery, ack_wait, &*handle).await,
                         Err(error) => {
                             tracing::error!(error = crate::telemetry::chain(&error), "not a delivery")
                         }
@@ -215,7 +215,8 @@ impl Bus {
             }
         }
         if found.is_empty() {
-            let first = consumer.batch().max_messages(1).expires(EXPIRES).heartbeat(HEARTBEAT);
+            // Without heartbeats: on an idle one the client's batch forgets to ask to be woken again (0.51).
+            let first = consumer.batch().max_messages(1).expires(HEARTBEAT);
             let mut first = first.messages().await.map_err(|e| failed(e.into()))?;
             let next = tokio::select! {
                 () = shutdown.requested() => None,
@@ -229,13 +230,25 @@ impl Bus {
     }
 }
 
-async fn run_one<F, H>(bus: &Bus, delivery: Delivery, handle: &F)
+/// Handles one message, and tells the server all the while that it is being worked on.
+async fn run_one<F, H>(bus: &Bus, delivery: Delivery, ack_wait: Duration, handle: &F)
 where
     F: Fn(Arc<Delivery>) -> H,
     H: Future<Output = Disposition>,
 {
     let delivery = Arc::new(delivery);
-    let disposition = handle(delivery.clone()).await;
+    let disposition = {
+        let mut ticks = tokio::time::interval(ack_wait / 3);
+        ticks.tick().await;
+        let handled = handle(delivery.clone());
+        tokio::pin!(handled);
+        loop {
+            tokio::select! {
+                disposition = &mut handled => break disposition,
+                _ = ticks.tick() => delivery.progress().await,
+            }
+        }
+    };
     match Arc::try_unwrap(delivery) {
         Ok(delivery) => delivery.settle(bus, disposition).await,
         Err(delivery) => {

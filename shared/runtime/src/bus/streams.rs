@@ -1,4 +1,4 @@
-//! Every stream and bucket, declared in one place (DESIGN section 4).
+//! Every stream and bucket, declared in one place.
 
 use std::time::Duration;
 
