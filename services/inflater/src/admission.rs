@@ -129,7 +129,7 @@ impl Inflater {
             }
         };
         if change != Change::Unchanged {
-            self.publish_intent(&key, trace).await?;
+            self.platform.bus.publish_intent(&key, trace).await?;
             self.worlds.reached(&key, objects::version_of(&stored)).await;
         }
         tracing::info!(%key, ?change, "admitted");
@@ -160,7 +160,7 @@ impl Inflater {
                 Ok(stored) => {
                     let same = stored.metadata.resource_version == current.metadata.resource_version;
                     if !same {
-                        self.publish_intent(key, trace).await?;
+                        self.platform.bus.publish_intent(key, trace).await?;
                     }
                     let change = if same { Change::Unchanged } else { Change::Configured };
                     return Ok(AdmitAnswer::Done { change, object: key.clone(), problems: Vec::new() });
@@ -192,7 +192,7 @@ impl Inflater {
             }
         }
         self.platform.objects.delete(key).await?;
-        self.publish_intent(key, trace).await?;
+        self.platform.bus.publish_intent(key, trace).await?;
         tracing::info!(%key, "deletion asked for");
         Ok(AdmitAnswer::Done { change: Change::Deleted, object: key.clone(), problems: Vec::new() })
     }

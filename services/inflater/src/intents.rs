@@ -6,7 +6,7 @@ use domain::id::{LaneKey, ObjectKey, ResourceKind, Source, Uid};
 use domain::plan::{Plan, WorkflowAction};
 use domain::problem::{Problem, Severity};
 use inflation::{InstalledPromise, Role, World, controls, plan};
-use messages::envelope::{self, Encoded};
+use messages::envelope;
 use messages::plan::PlanEntry;
 use messages::subject;
 use messages::trace::TraceParent;
@@ -79,7 +79,7 @@ impl Inflater {
                 self.platform.artifacts.put_json(&plan).await?;
             }
             self.tell_dependents(key, before.as_ref(), &entry, trace).await?;
-            let encoded = self.encode(&subject, &entry, trace)?;
+            let encoded = self.platform.bus.encode(&subject, &entry, trace)?;
             let expected = latest.map_or(0, |latest| latest.sequence);
             if self.plans.put(&subject, &encoded, expected).await?.is_some() {
                 return Ok(());
@@ -140,31 +140,9 @@ impl Inflater {
         let Some(api) = promise.as_ref().and_then(|promise| promise.api.as_ref()) else { return Ok(()) };
         let kind = ResourceKind::new(&api.spec.names.plural, &api.spec.group);
         for (request, _) in self.platform.objects.list(Some(&kind)).await? {
-            self.publish_intent(&request, trace).await?;
+            self.platform.bus.publish_intent(&request, trace).await?;
         }
         Ok(())
-    }
-
-    pub(crate) fn encode<M: envelope::Message>(
-        &self,
-        subject: &str,
-        message: &M,
-        trace: Option<TraceParent>,
-    ) -> Result<Encoded, Error> {
-        let hop = self.platform.bus.next_hop(trace);
-        envelope::encode(message, Some(hop))
-            .map_err(|source| Error::Message { subject: subject.to_owned(), source })
-    }
-
-    /// No message id: one intent per object, and a newer one must never be taken for a duplicate.
-    pub(crate) async fn publish_intent(
-        &self,
-        key: &ObjectKey,
-        trace: Option<TraceParent>,
-    ) -> Result<(), Error> {
-        let hop = self.platform.bus.next_hop(trace);
-        let encoded = Encoded { headers: vec![(envelope::TRACE, hop.to_string())], payload: Vec::new() };
-        Ok(self.platform.bus.publish_surely(&subject::intent(key), &encoded, None).await?)
     }
 }
 

@@ -54,7 +54,9 @@ pub async fn run(platform: Platform, shutdown: Shutdown) -> Result<(), Error> {
     tokio::try_join!(
         inflater.serve_admission(shutdown.clone()),
         async { Ok(bus.consume(&intents, CONCURRENCY, shutdown.clone(), handle).await?) },
-        inflater.sweep_until(shutdown.clone()),
+        async {
+            Ok(runtime::sweep::until_shutdown(sweep::EVERY, shutdown.clone(), || inflater.sweep()).await)
+        },
     )?;
     Ok(())
 }

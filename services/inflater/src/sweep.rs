@@ -10,29 +10,16 @@ use messages::envelope;
 use messages::plan::PlanEntry;
 use messages::subject;
 use resources::Object;
-use runtime::shutdown::Shutdown;
 use runtime::telemetry::chain;
 
 use crate::intents::promise_kind;
 use crate::{Error, Inflater};
 
-const EVERY: Duration = Duration::from_secs(45);
+/// Pause between sweeps.
+pub(crate) const EVERY: Duration = Duration::from_secs(45);
 
 impl Inflater {
-    /// At once, then now and then, until the shutdown.
-    pub(crate) async fn sweep_until(&self, mut shutdown: Shutdown) -> Result<(), Error> {
-        loop {
-            if let Err(error) = self.sweep().await {
-                tracing::warn!(error = chain(&error), "the sweep goes on next time");
-            }
-            tokio::select! {
-                () = shutdown.requested() => return Ok(()),
-                () = tokio::time::sleep(EVERY) => {}
-            }
-        }
-    }
-
-    async fn sweep(&self) -> Result<(), Error> {
+    pub(crate) async fn sweep(&self) -> Result<(), Error> {
         let mut entries = HashMap::new();
         for latest in self.plans.scan(subject::ALL_PLANS).await?.iter().filter(|latest| !latest.is_end()) {
             match envelope::decode::<PlanEntry>(|name| latest.header(name), &latest.payload) {

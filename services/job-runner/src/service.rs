@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use domain::lane::{JobOutcome, RunState};
 use domain::plan::Plan;
-use messages::envelope;
 use messages::job::JobCommand;
 use messages::result::{JobEnd, ResultBody, ResultMessage};
 use messages::subject::{self, DEFAULT_POOL, durable, stream};
@@ -61,8 +60,6 @@ pub enum Error {
     Artifact(#[from] artifacts::Error),
     #[error(transparent)]
     Process(#[from] process::Error),
-    #[error("a message on {subject}")]
-    Message { subject: String, source: envelope::Error },
     #[error("the input of {lane} has no YAML form")]
     Input { lane: String, source: serde_saphyr::ser::Error },
 }
@@ -231,9 +228,7 @@ impl Runner {
     ) -> Result<(), Error> {
         let subject = subject::result(&command.lane.0);
         let body = ResultBody::Job(JobEnd { lane: command.lane.clone(), job: command.job.clone(), end });
-        let hop = self.platform.bus.next_hop(trace);
-        let encoded = envelope::encode(&ResultMessage { body }, Some(hop));
-        let encoded = encoded.map_err(|source| Error::Message { subject: subject.clone(), source })?;
+        let encoded = self.platform.bus.encode(&subject, &ResultMessage { body }, trace)?;
         let id = subject::result_message_id(&command.job);
         tracing::info!(lane = %command.lane, job = %command.job, "result published");
         Ok(self.platform.bus.publish_surely(&subject, &encoded, Some(&id)).await?)

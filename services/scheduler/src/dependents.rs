@@ -76,7 +76,7 @@ impl Scheduler {
                     Err(error) => return Err(error.into()),
                 }
             }
-            self.publish_intent(&key, trace).await?;
+            self.platform.bus.publish_intent(&key, trace).await?;
         }
         Ok(())
     }
@@ -93,7 +93,7 @@ impl Scheduler {
         for (key, request) in self.platform.objects.list(Some(&kind)).await? {
             if !request.is_terminating() {
                 self.platform.objects.delete(&key).await?;
-                self.publish_intent(&key, trace).await?;
+                self.platform.bus.publish_intent(&key, trace).await?;
             }
         }
         self.check_dependents(&promise.key, trace).await

@@ -111,7 +111,7 @@ impl Scheduler {
         let subject = subject::write(&store, key);
         let generation = destination.metadata.generation.unwrap_or_default();
         let target = WriteTarget::Destination { destination: key.clone(), generation };
-        let encoded = self.encode(&subject, &WriteCommand { store, target }, trace)?;
+        let encoded = self.platform.bus.encode(&subject, &WriteCommand { store, target }, trace)?;
         Ok(self.platform.bus.publish_surely(&subject, &encoded, None).await?)
     }
 

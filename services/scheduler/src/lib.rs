@@ -88,7 +88,9 @@ pub async fn run(platform: Platform, shutdown: Shutdown) -> Result<(), Error> {
         scheduler.consume(destinations, &shutdown, |s, d| async move { s.on_destination(&d).await }),
         scheduler.consume(git_stores, &shutdown, |s, d| async move { s.on_destination(&d).await }),
         scheduler.consume(bucket_stores, &shutdown, |s, d| async move { s.on_destination(&d).await }),
-        scheduler.sweep_until(shutdown.clone()),
+        async {
+            Ok(runtime::sweep::until_shutdown(sweep::EVERY, shutdown.clone(), || scheduler.sweep()).await)
+        },
     )?;
     Ok(())
 }

@@ -56,17 +56,6 @@ impl Scheduler {
         Ok(())
     }
 
-    pub(crate) fn encode<M: envelope::Message>(
-        &self,
-        subject: &str,
-        message: &M,
-        trace: Option<TraceParent>,
-    ) -> Result<envelope::Encoded, Error> {
-        let hop = self.platform.bus.next_hop(trace);
-        envelope::encode(message, Some(hop))
-            .map_err(|source| Error::Decode { subject: subject.to_owned(), source })
-    }
-
     async fn start_job(
         &self,
         lane: &LaneKey,
@@ -77,7 +66,7 @@ impl Scheduler {
     ) -> Result<(), Error> {
         let (subject, id) = (subject::job(DEFAULT_POOL, lane), subject::job_message_id(&job));
         let command = JobCommand { lane: lane.clone(), job, plan, contributed };
-        let encoded = self.encode(&subject, &command, trace)?;
+        let encoded = self.platform.bus.encode(&subject, &command, trace)?;
         for wait in [0].into_iter().chain(SLOT_WAITS) {
             tokio::time::sleep(Duration::from_millis(wait)).await;
             match self.platform.bus.publish(&subject, &encoded, Some(&id), None).await? {
@@ -100,7 +89,7 @@ impl Scheduler {
         let subject = subject::cancel(DEFAULT_POOL, lane);
         let command =
             JobCommand { lane: lane.clone(), job: job.clone(), plan: Digest::of(b""), contributed: None };
-        let encoded = self.encode(&subject, &command, trace)?;
+        let encoded = self.platform.bus.encode(&subject, &command, trace)?;
         let headers = runtime::bus::headers_of(&encoded);
         let sent =
             self.platform.bus.client().publish_with_headers(subject, headers, encoded.payload.into()).await;
@@ -122,7 +111,7 @@ impl Scheduler {
         let attempt = failure.map_or(0, |failure| failure.attempts);
         let id = format!("write/{}/{}/{store}/{serial}/{attempt}", lane.key, lane.incarnation);
         let command = WriteCommand { store, target: WriteTarget::Lane { lane: lane.key.clone(), serial } };
-        let encoded = self.encode(&subject, &command, trace)?;
+        let encoded = self.platform.bus.encode(&subject, &command, trace)?;
         Ok(self.platform.bus.publish_surely(&subject, &encoded, Some(&id)).await?)
     }
 
@@ -138,7 +127,7 @@ impl Scheduler {
         }
         let resource_version = objects::version_of(&object);
         self.transact(lane, trace, vec![Input::ControlCleared { label, resource_version }]).await?;
-        self.publish_intent(&lane.0, trace).await
+        Ok(self.platform.bus.publish_intent(&lane.0, trace).await?)
     }
 
     async fn release(&self, lane: &Lane, trace: Option<TraceParent>) -> Result<(), Error> {
@@ -166,16 +155,5 @@ impl Scheduler {
     /// The plan that a lane's record names.
     pub(crate) async fn plan(&self, digest: &Digest) -> Result<Plan, Error> {
         Ok(self.platform.artifacts.get_json(digest).await?)
-    }
-
-    pub(crate) async fn publish_intent(
-        &self,
-        object: &domain::id::ObjectKey,
-        trace: Option<TraceParent>,
-    ) -> Result<(), Error> {
-        let hop = self.platform.bus.next_hop(trace);
-        let headers = vec![(envelope::TRACE, hop.to_string())];
-        let encoded = envelope::Encoded { headers, payload: Vec::new() };
-        Ok(self.platform.bus.publish_surely(&subject::intent(object), &encoded, None).await?)
     }
 }

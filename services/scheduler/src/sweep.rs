@@ -9,29 +9,16 @@ use messages::envelope;
 use messages::plan::PlanEntry;
 use messages::subject;
 use runtime::bus::Stored;
-use runtime::shutdown::Shutdown;
 use runtime::telemetry::chain;
 
 use crate::decode::arrival;
 use crate::{Error, Scheduler};
 
-const EVERY: Duration = Duration::from_secs(30);
+/// Pause between sweeps.
+pub(crate) const EVERY: Duration = Duration::from_secs(30);
 
 impl Scheduler {
-    /// Now and then, until the shutdown.
-    pub(crate) async fn sweep_until(&self, mut shutdown: Shutdown) -> Result<(), Error> {
-        loop {
-            if let Err(error) = self.sweep().await {
-                tracing::warn!(error = chain(&error), "the sweep goes on next time");
-            }
-            tokio::select! {
-                () = shutdown.requested() => return Ok(()),
-                () = tokio::time::sleep(EVERY) => {}
-            }
-        }
-    }
-
-    async fn sweep(&self) -> Result<(), Error> {
+    pub(crate) async fn sweep(&self) -> Result<(), Error> {
         let records = self.records.scan(None).await?;
         let records: HashMap<LaneKey, Stored> =
             records.into_iter().map(|stored| (stored.lane.key.clone(), stored)).collect();

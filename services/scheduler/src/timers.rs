@@ -33,7 +33,8 @@ impl Scheduler {
         if current.is_some_and(|current| current.header(SCHEDULE).as_ref() == Some(&when)) {
             return Ok(());
         }
-        let mut encoded = self.encode(&set, &TimerCommand { lane: lane.clone(), timer }, trace)?;
+        let mut encoded =
+            self.platform.bus.encode(&set, &TimerCommand { lane: lane.clone(), timer }, trace)?;
         encoded.headers.extend([(SCHEDULE, when), (SCHEDULE_TARGET, due), ("Nats-Rollup", "sub".to_owned())]);
         Ok(self.platform.bus.publish_surely(&set, &encoded, None).await?)
     }

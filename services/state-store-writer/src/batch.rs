@@ -8,7 +8,6 @@ use domain::id::ObjectKey;
 use domain::lane::{Lane, WriteResult};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
-use messages::envelope;
 use messages::result::{DestinationAnswer, ResultBody, ResultMessage, WriteAnswer};
 use messages::subject;
 use messages::trace::TraceParent;
@@ -314,9 +313,7 @@ impl Writer {
         trace: Option<TraceParent>,
     ) -> Result<(), Error> {
         let subject = subject::result(about);
-        let hop = self.platform.bus.next_hop(trace);
-        let encoded = envelope::encode(&ResultMessage { body }, Some(hop));
-        let encoded = encoded.map_err(|source| Error::Message { subject: subject.clone(), source })?;
+        let encoded = self.platform.bus.encode(&subject, &ResultMessage { body }, trace)?;
         Ok(self.platform.bus.publish_surely(&subject, &encoded, None).await?)
     }
 }

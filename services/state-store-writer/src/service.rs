@@ -62,8 +62,6 @@ pub enum Error {
     Archive(#[from] runtime::pack::Error),
     #[error(transparent)]
     Store(#[from] store::Error),
-    #[error("a message on {subject}")]
-    Message { subject: String, source: messages::envelope::Error },
 }
 
 pub(crate) struct Writer {

@@ -174,7 +174,7 @@ fn converges(workflow: WorkflowType, events: &[Event]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_request_converges(events in prop::collection::vec(event(), 20..160)) {

@@ -11,6 +11,7 @@ pub mod objects;
 pub mod pack;
 pub mod service;
 pub mod shutdown;
+pub mod sweep;
 pub mod telemetry;
 
 use std::sync::Arc;

@@ -3,7 +3,10 @@
 use async_nats::HeaderMap;
 use async_nats::jetstream;
 use async_nats::jetstream::message::PublishMessage;
-use messages::envelope::Encoded;
+use domain::id::ObjectKey;
+use messages::envelope::{self, Encoded, Message};
+use messages::subject;
+use messages::trace::TraceParent;
 
 use super::{Bus, Error};
 
@@ -35,6 +38,25 @@ pub fn headers_of(encoded: &Encoded) -> HeaderMap {
 }
 
 impl Bus {
+    /// A message as the next hop of its trace.
+    pub fn encode<M: Message>(
+        &self,
+        subject: &str,
+        message: &M,
+        trace: Option<TraceParent>,
+    ) -> Result<Encoded, Error> {
+        let hop = self.next_hop(trace);
+        envelope::encode(message, Some(hop))
+            .map_err(|source| Error::Message { subject: subject.to_owned(), source })
+    }
+
+    /// "Look at this object." No message id: one intent per object is kept, and a newer one must never be taken for a
+    /// duplicate.
+    pub async fn publish_intent(&self, object: &ObjectKey, trace: Option<TraceParent>) -> Result<(), Error> {
+        let headers = vec![(envelope::TRACE, self.next_hop(trace).to_string())];
+        self.publish_surely(&subject::intent(object), &Encoded { headers, payload: Vec::new() }, None).await
+    }
+
     /// Publishes once. `id`: for the server's duplicate window; `expected`: the sequence the subject must be at.
     pub async fn publish(
         &self,
