@@ -49,7 +49,16 @@ impl Lane {
             self.outputs.retain(|o| o.pipeline != output.pipeline || o.directory != output.directory);
             self.outputs.push(output);
         }
+        self.leave_unproduced();
         self.look_at(destinations);
+    }
+
+    /// Where nothing of any pipeline belongs any more, it is leaving.
+    pub(super) fn leave_unproduced(&mut self) {
+        let outputs = &self.outputs;
+        let is_output = |placement: &Placement| outputs.iter().any(|output| placement.is_of(output));
+        let placements = self.footprint.placements.iter_mut();
+        placements.filter(|placement| !is_output(placement)).for_each(Placement::leave);
     }
 
     /// These Destinations were used for a part of the outputs. If they are news, everything else follows them.
@@ -74,11 +83,8 @@ impl Lane {
                 "files stay in {count} places whose Destination or store is gone: {first}, ..."
             ));
         }
-        // Of an object that is being deleted, nothing is placed any more.
-        if self.current_plan().is_some_and(|plan| plan.action == WorkflowAction::Configure) {
-            for output in self.outputs.clone() {
-                self.place(&output, true, destinations);
-            }
+        for output in self.outputs.clone() {
+            self.place(&output, true, destinations);
         }
         let emptied = |p: &&mut Placement| destinations.is_emptied(&p.destination);
         self.footprint.placements.iter_mut().filter(emptied).for_each(Placement::evict);

@@ -62,10 +62,7 @@ impl Lane {
             (WorkflowAction::Configure, _) => {
                 run.state = RunState::Writing;
                 self.outputs.retain(|output| output.run == number);
-                let outputs = &self.outputs;
-                let is_output = |placement: &Placement| outputs.iter().any(|output| placement.is_of(output));
-                let placements = self.footprint.placements.iter_mut();
-                placements.filter(|placement| !is_output(placement)).for_each(Placement::leave);
+                self.leave_unproduced();
             }
             (WorkflowAction::Delete, WorkflowType::Promise) => run.state = RunState::Dependents,
             (WorkflowAction::Delete, WorkflowType::Resource) => self.remove_everything(),

@@ -202,20 +202,6 @@ fn a_destination_without_a_store_keeps_its_files() {
     assert!(cache.held.keys().all(|place| place.repository.contains("git-2")));
 }
 
-/// A Promise that is being deleted goes to no further Destination.
-#[test]
-fn a_deleted_promise_is_placed_nowhere_new() {
-    let mut redis = settled(Story::promise());
-    redis.delete(&["gone"]);
-    redis.destination("dev-2", DEV);
-    redis.announce();
-    assert_eq!(redis.asked(), []);
-    redis.succeeds();
-    redis.dependents_gone();
-    redis.written();
-    assert_eq!(redis.files(), Vec::<String>::new());
-}
-
 /// A store object that is missing for a moment: nothing is lost when it comes back.
 #[test]
 fn a_store_that_comes_back_is_written_again() {

@@ -1,7 +1,7 @@
 //! Rules 2 and 5: outputs are wanted at once; what a complete run did not produce goes, and only then it is done.
 
 use domain::control::ControlLabel;
-use domain::lane::Outcome;
+use domain::lane::{ControlRequest, Outcome};
 
 use crate::story::{Story, group, group_for};
 
@@ -122,6 +122,29 @@ fn groups_come_and_go() {
     cache.written();
     cache.assert_settled();
     assert_eq!(cache.files(), ["one/41529@dev", "one@dev"]);
+}
+
+/// A group that a pipeline no longer leaves stays as it is while the run can still fail, wherever its place is by then.
+#[test]
+fn a_vanished_group_waits_for_the_end_of_the_run() {
+    let mut cache = Story::request();
+    let dev = [("env", "dev")];
+    cache.plan(1, &["one", "two"]);
+    cache.succeeds_with(&[group(".", "a"), group_for("x", "b", &dev)]);
+    cache.succeeds();
+    cache.written();
+    cache.plan(2, &["one", "two"]);
+    cache.succeeds_with(&[group(".", "a")]);
+    cache.fails();
+    cache.written();
+    assert_eq!(cache.files(), ["one@dev", "one/9dd4e@dev", "two@dev"]);
+    let leaving = cache.lane.footprint.placements.iter().filter(|p| p.leaving).count();
+    assert_eq!(leaving, 1);
+    cache.asks(ControlRequest::Retry);
+    cache.succeeds();
+    cache.written();
+    cache.assert_settled();
+    assert_eq!(cache.files(), ["one@dev", "two@dev"]);
 }
 
 /// kratix-S3: the same output again asks nothing of the store.

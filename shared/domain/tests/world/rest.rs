@@ -6,7 +6,7 @@ use domain::control::ControlLabel;
 use domain::lane::{ControlRequest, Input, Life, RunState, Waiting};
 use domain::names::join_path;
 use domain::output::{DEFAULT_DIRECTORY, merged_selector};
-use domain::plan::{Labels, WorkflowAction, WorkflowType};
+use domain::plan::{Labels, WorkflowType};
 
 use super::World;
 
@@ -52,10 +52,7 @@ impl World {
 
     /// Rule 6: at rest, whatever stays is where its Destination is now, and only stores that exist are asked.
     pub(crate) fn assert_follows_destinations(&self) {
-        let configures =
-            self.lane.current_plan().is_some_and(|plan| plan.action == WorkflowAction::Configure);
-        let staying = self.lane.footprint.placements.iter().filter(|p| configures && !p.leaving);
-        for placement in staying {
+        for placement in self.lane.footprint.placements.iter().filter(|placement| !placement.leaving) {
             let location = self.destinations.location(&placement.destination);
             let follows = location.is_some_and(|location| {
                 location.store == placement.store && placement.place.prefix.starts_with(&location.path)
