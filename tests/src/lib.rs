@@ -20,8 +20,9 @@ use std::time::Duration;
 /// No wait takes longer on a working system, however busy the machine.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
+/// It has run and is settled; a lane that nothing has reached yet is settled too.
 pub fn lane_settled(lane: &domain::lane::Lane) -> bool {
-    lane.is_settled()
+    lane.run.is_some() && lane.is_settled()
 }
 
 pub fn lane_deleting(lane: &domain::lane::Lane) -> bool {

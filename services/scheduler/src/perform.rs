@@ -38,7 +38,7 @@ impl Scheduler {
                 Action::Write { store, serial } => self.order_write(&lane, store, serial, trace).await?,
                 Action::ArmTimer { timer, at } => self.arm_timer(&lane.key, timer, at, trace).await?,
                 Action::ReportStatus => reported = self.report(&lane.key).await?,
-                Action::ClearControl { label } => self.clear_control(&lane.key, label, trace).await?,
+                Action::ClearControl { label } => self.clear_control(&lane, label, trace).await?,
                 Action::WakeDependents => self.wake_dependents(&lane, trace).await?,
                 Action::RestartDependents => self.restart_dependents(&lane, trace).await?,
                 Action::DeleteDependents => self.delete_dependents(&lane, trace).await?,
@@ -115,19 +115,26 @@ impl Scheduler {
         Ok(self.platform.bus.publish_surely(&subject, &encoded, Some(&id)).await?)
     }
 
+    /// Takes the label off the very version it was acted on. On a newer one it may have been put on again: then the
+    /// plan of that version decides.
     async fn clear_control(
         &self,
-        lane: &LaneKey,
+        lane: &Lane,
         label: ControlLabel,
         trace: Option<TraceParent>,
     ) -> Result<(), Error> {
-        let Some(mut object) = self.platform.objects.get(&lane.0).await? else { return Ok(()) };
-        if object.metadata.labels.remove(label.key()).is_some() {
-            object = self.platform.objects.update(&lane.0, object).await?;
+        let key = &lane.key.0;
+        let Some(mut object) = self.platform.objects.get(key).await? else { return Ok(()) };
+        let labelled = object.metadata.labels.remove(label.key()).is_some();
+        if labelled && objects::version_of(&object) != lane.controls.read {
+            return Ok(self.platform.bus.publish_intent(key, trace).await?);
+        }
+        if labelled {
+            object = self.platform.objects.update(key, object).await?;
         }
         let resource_version = objects::version_of(&object);
-        self.transact(lane, trace, vec![Input::ControlCleared { label, resource_version }]).await?;
-        Ok(self.platform.bus.publish_intent(&lane.0, trace).await?)
+        self.transact(&lane.key, trace, vec![Input::ControlCleared { label, resource_version }]).await?;
+        Ok(self.platform.bus.publish_intent(key, trace).await?)
     }
 
     async fn release(&self, lane: &Lane, trace: Option<TraceParent>) -> Result<(), Error> {

@@ -201,65 +201,78 @@ impl Writer {
         answers: &mut Vec<Answer>,
     ) {
         for attempt in 0..ATTEMPTS {
-            if attempt > 0 {
-                *wanted = self.read(&repositories.name.clone(), orders, answers).await;
-            }
-            match self.commit_once(repositories, place, wanted, answers).await {
-                Ok(Some(revision)) => return remember(&revision, place, wanted, answers),
+            match self.try_commit(repositories, place, orders, wanted, answers, attempt > 0).await {
+                Ok(Some(committed)) => return remember(&committed, place, wanted, answers),
                 Ok(None) => {} // the branch moved, or an order was left out: decide again
                 Err(error) => {
                     Self::close(repositories); // its settings may be what is wrong
-                    let message = chain(&error);
-                    return fail_all(&message, place, wanted, answers);
+                    return fail_all(&chain(&error), place, wanted, answers);
                 }
             }
         }
-        let message = "others move the branch all the time";
-        fail_all(message, place, wanted, answers);
+        fail_all("others move the branch all the time", place, wanted, answers);
     }
 
-    async fn commit_once(
+    /// The branch's head must be known before the records are read: what an older record wanted could else land on
+    /// top of what a newer one was answered for. None: to be tried again.
+    async fn try_commit(
         &self,
         repositories: &mut Repositories,
         place: &(String, String),
-        wanted: &[Option<Wanted>],
-        answers: &mut [Answer],
+        orders: &[Order],
+        wanted: &mut Vec<Option<Wanted>>,
+        answers: &mut Vec<Answer>,
+        again: bool,
     ) -> Result<Option<Committed>, Error> {
-        let (mut changes, mut owners, mut names) = (Vec::new(), Vec::new(), Work::default());
-        for (index, wanted) in wanted.iter().enumerate().filter(|(index, _)| answers[*index].is_ok()) {
-            let Some(work) = wanted.as_ref().and_then(|wanted| wanted.work.get(place)) else { continue };
-            changes.extend(work.changes.iter().cloned());
-            owners.extend(work.changes.iter().map(|_| index));
-            names.updated.extend(work.updated.iter().cloned());
-            names.removed.extend(work.removed.iter().cloned());
-            names.canary |= work.canary;
-            names.must_move |= work.must_move;
-        }
-        let message = if names.canary && names.updated.is_empty() && names.removed.is_empty() {
-            CommitMessage::of_canary()
-        } else {
-            let name = |name: &String| name.clone();
-            let updated: Vec<String> = names.updated.iter().map(name).collect();
-            let removed: Vec<String> = names.removed.iter().map(name).collect();
-            CommitMessage::of_batch(updated.iter().map(String::as_str), removed.iter().map(String::as_str))
+        let name = repositories.name.clone();
+        let open = self.repository(repositories, &place.0, &place.1)?;
+        let (head, looked) = match open.head.take() {
+            Some(head) => (head, false),
+            None => (open.store.snapshot().await?, true),
         };
-        let repository = self.repository(repositories, &place.0, &place.1)?;
-        let expected = repository.snapshot().await?;
-        match repository.commit(&expected, &changes, &message, names.must_move).await {
+        if again || looked {
+            self.read_again(&name, orders, wanted, answers).await;
+        }
+        let batch = Batch::of(place, wanted, answers);
+        match open.store.commit(&head, &batch.changes, &batch.message(), batch.names.must_move).await {
             Ok(Committed::Stale) => Ok(None),
-            Ok(committed) => Ok(Some(committed)),
+            Ok(Committed::Done { revision }) => {
+                open.head = Some(Revision::At(revision.clone()));
+                Ok(Some(Committed::Done { revision }))
+            }
+            // That nothing is to be done must be true of what the store holds now.
+            Ok(Committed::Unchanged { revision }) => {
+                let now = if looked { head.clone() } else { open.store.snapshot().await? };
+                let same = now == head;
+                open.head = Some(now);
+                Ok(same.then_some(Committed::Unchanged { revision }))
+            }
             Err(store::Error::Conflicts { conflicts, .. }) => {
+                open.head = Some(head);
                 for conflict in conflicts {
-                    if let Some(answer) =
-                        owners.get(conflict.change).and_then(|owner| answers.get_mut(*owner))
-                    {
-                        *answer = Err(conflict.to_string());
-                    }
+                    batch.refuse(&conflict, answers);
                 }
                 Ok(None)
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// An order whose record has moved on is left to the command that was given for it since.
+    async fn read_again(
+        &self,
+        store: &StoreName,
+        orders: &[Order],
+        wanted: &mut Vec<Option<Wanted>>,
+        answers: &mut [Answer],
+    ) {
+        let now = self.read(store, orders, answers).await;
+        let before = std::mem::take(wanted);
+        let same = |(before, now): (Option<Wanted>, Option<Wanted>)| {
+            let serial = before?.serial;
+            now.filter(|now| now.serial == serial)
+        };
+        *wanted = before.into_iter().zip(now).map(same).collect();
     }
 
     async fn answer(
@@ -315,6 +328,47 @@ impl Writer {
         let subject = subject::result(about);
         let encoded = self.platform.bus.encode(&subject, &ResultMessage { body }, trace)?;
         Ok(self.platform.bus.publish_surely(&subject, &encoded, None).await?)
+    }
+}
+
+/// All that one commit is made of.
+struct Batch {
+    changes: Vec<Change>,
+    /// Which order each change is for.
+    owners: Vec<usize>,
+    names: Work,
+}
+
+impl Batch {
+    fn of(place: &(String, String), wanted: &[Option<Wanted>], answers: &[Answer]) -> Self {
+        let mut batch = Self { changes: Vec::new(), owners: Vec::new(), names: Work::default() };
+        for (index, (wanted, _)) in
+            wanted.iter().zip(answers).enumerate().filter(|(_, (_, answer))| answer.is_ok())
+        {
+            let Some(work) = wanted.as_ref().and_then(|wanted| wanted.work.get(place)) else { continue };
+            batch.changes.extend(work.changes.iter().cloned());
+            batch.owners.extend(work.changes.iter().map(|_| index));
+            batch.names.updated.extend(work.updated.iter().cloned());
+            batch.names.removed.extend(work.removed.iter().cloned());
+            batch.names.canary |= work.canary;
+            batch.names.must_move |= work.must_move;
+        }
+        batch
+    }
+
+    fn message(&self) -> CommitMessage {
+        let Work { updated, removed, canary, .. } = &self.names;
+        if *canary && updated.is_empty() && removed.is_empty() {
+            return CommitMessage::of_canary();
+        }
+        CommitMessage::of_batch(updated.iter().map(String::as_str), removed.iter().map(String::as_str))
+    }
+
+    fn refuse(&self, conflict: &store::Conflict, answers: &mut [Answer]) {
+        let owner = self.owners.get(conflict.change);
+        if let Some(answer) = owner.and_then(|owner| answers.get_mut(*owner)) {
+            *answer = Err(conflict.to_string());
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use runtime::{Platform, artifacts, bus, objects};
 
 use crate::commit_message::Author;
 use crate::store::git::{DEFAULT_TIMEOUT, GitStore, Settings};
-use crate::store::{self, StateStore};
+use crate::store::{self, Revision, StateStore};
 
 /// Placements that go into one commit at the most: bounds memory, and what one refusal repeats.
 const BATCH: usize = 500;
@@ -105,7 +105,14 @@ pub(crate) struct StoreName {
 /// The open repositories of one store: its own, and those that it pointed at before.
 pub(crate) struct Repositories {
     pub(crate) name: StoreName,
-    open: HashMap<(String, String), Box<dyn StateStore>>,
+    open: HashMap<(String, String), Open>,
+}
+
+/// A branch of a repository.
+pub(crate) struct Open {
+    pub(crate) store: Box<dyn StateStore>,
+    /// Where it was seen last; none: it is to be looked at.
+    pub(crate) head: Option<Revision>,
 }
 
 impl Writer {
@@ -157,7 +164,7 @@ impl Writer {
         }
         if !full {
             for repository in repositories.open.values_mut() {
-                if let Err(error) = repository.upkeep().await {
+                if let Err(error) = repository.store.upkeep().await {
                     tracing::warn!(error = chain(&error), "upkeep is tried again after the next batch");
                 }
             }
@@ -187,11 +194,11 @@ impl Writer {
         repositories: &'a mut Repositories,
         url: &str,
         branch: &str,
-    ) -> Result<&'a mut Box<dyn StateStore>, Error> {
+    ) -> Result<&'a mut Open, Error> {
         let key = (url.to_owned(), branch.to_owned());
         if !repositories.open.contains_key(&key) {
-            let opened = self.open(&repositories.name, url, branch)?;
-            repositories.open.insert(key.clone(), opened);
+            let store = self.open(&repositories.name, url, branch)?;
+            repositories.open.insert(key.clone(), Open { store, head: None });
         }
         let unusable = || store::Error::Unusable {
             store: repositories.name.key.readable(),
