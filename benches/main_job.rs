@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use futures::{StreamExt, TryStreamExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tests::manifests::{Promise, pipeline, thing};
+use tests::programs::Process;
 use tests::stage::promise_key;
 use tests::{Stage, lane_settled};
 
@@ -17,10 +18,17 @@ const IN_FLIGHT: usize = 16;
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    // `cargo bench` passes its own flags; there are none of ours.
+    // Numbers of requests instead of the usual run: `cargo bench -p tests --bench main_job -- 300`.
+    let counts: Vec<usize> = std::env::args().filter_map(|argument| argument.parse().ok()).collect();
     println!("machine: {}", machine());
     println!("date: {}", runtime::clock::rfc3339(runtime::clock::Clock::System.now()));
     println!("| what | result | goal |\n|---|---|---|");
+    for count in &counts {
+        many(*count, "").await?;
+    }
+    if !counts.is_empty() {
+        return Ok(());
+    }
     single().await?;
     for (count, goal) in [(100, "3 s"), (1000, "20 s")] {
         many(count, goal).await?;
@@ -28,8 +36,12 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
+/// One shell that writes one small file and starts nothing else.
 fn noop(name: &str) -> Value {
-    pipeline(name, &format!("out {name}.yaml x"))
+    let mut pipeline = pipeline(name, "");
+    pipeline["spec"]["containers"][0]["command"] =
+        json!(["sh", "-c", format!("echo x > /kratix/output/{name}.yaml")]);
+    pipeline
 }
 
 async fn stage() -> Result<Stage> {
@@ -76,10 +88,26 @@ async fn many(count: usize, goal: &str) -> Result<()> {
     let files = stage.repository.files()?.len();
     anyhow::ensure!(files == 2 * count, "{files} files for {count} requests");
     println!("| commits for them | {} | |", stage.repository.commits()?);
+    for process in stage.processes.iter().chain([&stage.server]) {
+        let (cpu, memory) = usage(process)?;
+        println!("| CPU and memory of {} | {:.1} s, {memory} MiB | |", process.name(), cpu.as_secs_f64());
+    }
     let mut hops = hops(&stage)?;
     row(&format!("hop under that load, p50 ({} hops)", hops.len()), percentile(&mut hops, 50), "");
     row("the same, p99", percentile(&mut hops, 99), "");
     Ok(())
+}
+
+/// Processor time of a process and its ended children, and its resident memory in MiB.
+fn usage(process: &Process) -> Result<(Duration, u64)> {
+    let directory = format!("/proc/{}", process.pid().as_raw_nonzero());
+    let stat = std::fs::read_to_string(format!("{directory}/stat"))?;
+    let fields: Vec<&str> = stat.rsplit(") ").next().context("fields")?.split(' ').collect();
+    // utime, stime, cutime, cstime in ticks of 10 ms; resident pages of 4 KiB.
+    let ticks: u64 =
+        fields.get(11..15).context("times")?.iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    let pages: u64 = fields.get(21).context("memory")?.parse()?;
+    Ok((Duration::from_millis(ticks * 10), pages * 4096 >> 20))
 }
 
 /// From the runner's log: when it published the result of a pipeline and when it received the next one's job.

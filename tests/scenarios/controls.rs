@@ -71,3 +71,58 @@ async fn a_failed_run_is_started_again_by_the_label() -> Result<()> {
     stage.reconciled(&request).await?;
     Ok(())
 }
+
+const SUSPENDED: &str = "kratix.io/workflow-suspended";
+
+/// kratix-W15: a suspended pipeline shows its message and holds the label; taken off, that pipeline runs again.
+#[tokio::test]
+async fn a_suspended_pipeline_is_resumed_by_taking_the_label_off() -> Result<()> {
+    let second = pipeline(
+        "two",
+        "say start; out two.yaml x; test -e /kratix-scripts/ready || \
+         echo '{suspend: true, message: waiting for approval}' > /kratix/metadata/workflow-control.yaml",
+    );
+    let stage = installed(&Promise::with([noted("one"), second, noted("three")])).await?;
+    let request = stage.apply(&thing("team-a", "cache", 1)).await?;
+    let object = stage.until(&request, "suspended", |object| {
+        object.label(SUSPENDED) == Some("true")
+            && condition(object, "Reconciled").is_some_and(|found| found["reason"] == "WorkflowSuspended")
+    });
+    let pipelines = object.await?.status().unwrap()["kratix"]["workflows"]["pipelines"].clone();
+    assert_eq!(
+        (&pipelines[1]["phase"], &pipelines[1]["message"]),
+        (&"Suspended".into(), &"waiting for approval".into())
+    );
+    assert_eq!(
+        stage.repository.files()?,
+        crate::paths("team-a", "cache", &["one"]),
+        "a suspended pipeline wants nothing"
+    );
+    std::fs::write(stage.signals.directory().join("ready"), "")?;
+    stage.label(&request, SUSPENDED, None).await?;
+    stage.reconciled(&request).await?;
+    let starts: Vec<String> =
+        stage.signals.all().into_iter().filter(|line| line.starts_with("start")).collect();
+    assert_eq!(starts, ["one", "two", "two", "three"].map(|name| format!("start team-a/cache {name}")));
+    Ok(())
+}
+
+/// `retryAfter`: the same pipeline runs again by a timer, and the label goes by itself.
+#[tokio::test]
+async fn a_pipeline_that_asks_for_it_is_run_again_later() -> Result<()> {
+    let once = pipeline(
+        "one",
+        "say start; out one.yaml x; grep -q 'tried: yes' /kratix/input/object.yaml || {
+           status 'tried: \"yes\"'; echo 'retryAfter: 1s' > /kratix/metadata/workflow-control.yaml; }",
+    );
+    let stage = installed(&Promise::with([once])).await?;
+    let request = stage.apply(&thing("team-a", "cache", 1)).await?;
+    stage
+        .until(&request, "Reconciled without the label", |object| {
+            tests::stage::is_reconciled(object, Some(1)) && object.label(SUSPENDED).is_none()
+        })
+        .await?;
+    assert_eq!(stage.signals.all(), ["start team-a/cache one", "start team-a/cache one"]);
+    assert_eq!(stage.record(&request).await?.run_counter, 1, "the same run");
+    Ok(())
+}

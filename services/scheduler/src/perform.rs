@@ -37,7 +37,7 @@ impl Scheduler {
                 Action::CancelJob { job } => self.cancel_job(&lane.key, &job, trace).await?,
                 Action::Write { store, serial } => self.order_write(&lane, store, serial, trace).await?,
                 Action::ArmTimer { timer, at } => self.arm_timer(&lane.key, timer, at, trace).await?,
-                Action::ReportStatus => reported = self.report(&lane.key).await?,
+                Action::ReportStatus => reported = self.report(&lane.key, trace).await?,
                 Action::ClearControl { label } => self.clear_control(&lane, label, trace).await?,
                 Action::WakeDependents => self.wake_dependents(&lane, trace).await?,
                 Action::RestartDependents => self.restart_dependents(&lane, trace).await?,

@@ -7,16 +7,21 @@ mod request;
 mod support;
 mod workflow;
 
+use domain::control::ControlLabel;
 use domain::id::{LaneKey, ResourceVersion};
 use domain::lane::Lane;
 use domain::plan::WorkflowType;
 use domain::time::Timestamp;
 use messages::plan::PlanEntry;
+use messages::trace::TraceParent;
 use resources::Object;
 use runtime::objects;
 use serde_json::{Map, Value};
 
 use crate::{Error, Scheduler};
+
+/// Its removal by a person resumes what is suspended.
+const SUSPENDED: ControlLabel = ControlLabel::WorkflowSuspended;
 
 /// Reads that race with other writers before the report is left to the next transition.
 const ATTEMPTS: u32 = 5;
@@ -46,16 +51,29 @@ impl Scheduler {
         self.write_status(key, object, status).await
     }
 
-    /// Writes the lane's status; returns what the object then is and how much of the record it shows.
+    /// Writes the lane's status, and the label of a suspended one; returns what the object then is and how much of the record it shows.
     ///
     /// Reads the object, then the record, writes with the object's version as precondition, and reads the record
     /// again: what is written is never older than what another replica wrote.
-    pub(crate) async fn report(&self, key: &LaneKey) -> Result<Option<(u64, ResourceVersion)>, Error> {
+    pub(crate) async fn report(
+        &self,
+        key: &LaneKey,
+        trace: Option<TraceParent>,
+    ) -> Result<Option<(u64, ResourceVersion)>, Error> {
         for _ in 0..ATTEMPTS {
-            let Some(object) = self.platform.objects.get(&key.0).await? else { return Ok(None) };
+            let Some(mut object) = self.platform.objects.get(&key.0).await? else { return Ok(None) };
             let stored = self.records.load(key).await?;
             if stored.lane.uid().map(|uid| &*uid.0) != object.metadata.uid.as_deref() {
                 return Ok(None); // another object of this name: its plan is on its way
+            }
+            if stored.lane.is_suspended() && object.label(SUSPENDED.key()).is_none() {
+                object.metadata.labels.insert(SUSPENDED.key().into(), "true".into());
+                object = match self.platform.objects.update(&key.0, object).await {
+                    Ok(labelled) => labelled,
+                    Err(objects::Error::Conflict(_)) => continue,
+                    Err(error) => return Err(error.into()),
+                };
+                self.platform.bus.publish_intent(&key.0, trace).await?;
             }
             let contributed = match &stored.lane.contributed {
                 Some(digest) => self.platform.artifacts.get_json(digest).await?,

@@ -21,6 +21,10 @@ pub mod bucket {
     pub const OBJECTS: &str = "objects";
     pub const SECRETS: &str = "secrets";
     pub const ARTIFACTS: &str = "artifacts";
+    /// The streams behind them.
+    pub const OBJECTS_STREAM: &str = "KV_objects";
+    pub const SECRETS_STREAM: &str = "KV_secrets";
+    pub const ARTIFACTS_STREAM: &str = "OBJ_artifacts";
 }
 
 /// Durable consumers, one per service (and pool, and store).

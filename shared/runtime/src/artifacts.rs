@@ -3,14 +3,14 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use async_nats::jetstream::object_store::{GetErrorKind, ObjectStore};
+use async_nats::jetstream::object_store::{InfoErrorKind, ObjectStore};
+use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
 use domain::digest::Digest;
 use lru::LruCache;
 use messages::subject::bucket;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::io::AsyncReadExt;
 
 use crate::bus::{self, Bus};
 
@@ -35,6 +35,8 @@ pub enum Error {
 #[derive(Clone)]
 pub struct Artifacts {
     store: ObjectStore,
+    /// The stream behind it.
+    stream: Stream<()>,
     cache: Arc<Mutex<LruCache<Digest, Bytes>>>,
 }
 
@@ -43,7 +45,13 @@ impl Artifacts {
         let store = bus.jetstream().get_object_store(bucket::ARTIFACTS).await;
         let store = store
             .map_err(|source| bus::Error::Stream { name: bucket::ARTIFACTS.into(), source: source.into() })?;
-        Ok(Self { store, cache: Arc::new(Mutex::new(LruCache::new(CACHED))) })
+        let name = bucket::ARTIFACTS_STREAM;
+        let stream = bus
+            .jetstream()
+            .get_stream_no_info(name)
+            .await
+            .map_err(|e| bus::Error::Stream { name: name.into(), source: e.into() })?;
+        Ok(Self { store, stream, cache: Arc::new(Mutex::new(LruCache::new(CACHED))) })
     }
 
     pub async fn put(&self, bytes: Bytes) -> Result<Digest, Error> {
@@ -75,15 +83,22 @@ impl Artifacts {
         }
         let failed =
             |source: Box<dyn std::error::Error + Send + Sync>| Error::Get { digest: digest.clone(), source };
-        let mut object = match self.store.get(digest.as_str()).await {
-            Ok(object) => object,
-            Err(error) if error.kind() == GetErrorKind::NotFound => {
+        let info = match self.store.info(digest.as_str()).await {
+            Ok(info) => info,
+            Err(error) if error.kind() == InfoErrorKind::NotFound => {
                 return Err(Error::Missing(digest.clone()));
             }
             Err(error) => return Err(failed(error.into())),
         };
-        let mut bytes = Vec::new();
-        object.read_to_end(&mut bytes).await.map_err(|error| failed(error.into()))?;
+        // Chunk by chunk: the library's own reader makes a consumer each time, which the server keeps for minutes.
+        let chunks = format!("$O.{}.C.{}", bucket::ARTIFACTS, info.nuid);
+        let (mut bytes, mut sequence) = (Vec::with_capacity(info.size), 0);
+        for _ in 0..info.chunks {
+            let chunk = self.stream.direct_get_next_for_subject(chunks.clone(), Some(sequence + 1)).await;
+            let chunk = chunk.map_err(|error| failed(error.into()))?;
+            sequence = chunk.sequence;
+            bytes.extend_from_slice(&chunk.payload);
+        }
         let found = Digest::of(&bytes);
         if found != *digest {
             return Err(Error::Damaged { digest: digest.clone(), found });

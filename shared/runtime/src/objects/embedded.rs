@@ -10,7 +10,7 @@ use messages::subject::bucket;
 use resources::Object;
 
 use super::{Error, Event, Objects, version_of};
-use crate::bus::{self, Bus};
+use crate::bus::{self, Bus, Register};
 use crate::clock::{Clock, rfc3339};
 
 /// Largest object, in bytes of JSON: as the API server.
@@ -19,6 +19,9 @@ const LARGEST: usize = 3 << 19;
 pub struct Embedded {
     objects: Store,
     secrets: Store,
+    /// The same buckets, to be read as a whole.
+    object_table: Register,
+    secret_table: Register,
     clock: Clock,
 }
 
@@ -32,11 +35,21 @@ impl Embedded {
             let store = bus.jetstream().get_key_value(name).await;
             store.map_err(|source| bus::Error::Stream { name: name.into(), source: source.into() })
         };
-        Ok(Self { objects: open(bucket::OBJECTS).await?, secrets: open(bucket::SECRETS).await?, clock })
+        Ok(Self {
+            objects: open(bucket::OBJECTS).await?,
+            secrets: open(bucket::SECRETS).await?,
+            object_table: Register::open(bus, bucket::OBJECTS_STREAM).await?,
+            secret_table: Register::open(bus, bucket::SECRETS_STREAM).await?,
+            clock,
+        })
     }
 
     fn store(&self, kind: &ResourceKind) -> &Store {
-        if *kind == ResourceKind::new("secrets", "") { &self.secrets } else { &self.objects }
+        if is_secret(kind) { &self.secrets } else { &self.objects }
+    }
+
+    fn table(&self, kind: &ResourceKind) -> &Register {
+        if is_secret(kind) { &self.secret_table } else { &self.object_table }
     }
 
     async fn write(
@@ -74,6 +87,17 @@ impl Embedded {
     }
 }
 
+/// Header of an entry that marks a deletion.
+const OPERATION: &str = "KV-Operation";
+
+fn is_secret(kind: &ResourceKind) -> bool {
+    *kind == ResourceKind::new("secrets", "")
+}
+
+fn bucket_of(kind: &ResourceKind) -> &'static str {
+    if is_secret(kind) { bucket::SECRETS } else { bucket::OBJECTS }
+}
+
 /// The version stands in the bucket itself.
 fn encode(key: &ObjectKey, object: &Object) -> Result<Vec<u8>, Error> {
     let mut stored = object.clone();
@@ -105,17 +129,23 @@ impl Objects for Embedded {
     }
 
     async fn list(&self, kind: Option<&ResourceKind>) -> Result<Vec<(ObjectKey, Object)>, Error> {
-        let kinds: Vec<ResourceKind> = kind.cloned().into_iter().collect();
-        let mut events = self.watch(&kinds).await?;
-        let mut found = Vec::new();
-        while let Some(event) = events.next().await {
-            match event? {
-                Event::Applied(key, object, _) => found.push((key, *object)),
-                Event::Deleted(..) => {}
-                Event::Synced => break,
+        let table = kind.map_or(&self.object_table, |kind| self.table(kind));
+        let prefix = format!("$KV.{}.", kind.map_or(bucket::OBJECTS, |kind| bucket_of(kind)));
+        let filter = kind.map_or_else(|| format!("{prefix}>"), |kind| format!("{prefix}{}.>", kind.token()));
+        let all = table.scan(&filter).await.map_err(|error| unavailable("list")(error.into()))?;
+        let there = all.into_iter().filter(|latest| latest.header(OPERATION).is_none());
+        let found = there.filter_map(|latest| {
+            let key: ObjectKey = latest.subject.strip_prefix(&prefix)?.parse().ok()?;
+            match decode(&key, &latest.payload, latest.sequence) {
+                Ok(object) => Some((key, object)),
+                Err(error) => {
+                    // One object that cannot be read must not stop the others.
+                    tracing::error!(%key, error = crate::telemetry::chain(&error), "an object is left out");
+                    None
+                }
             }
-        }
-        Ok(found)
+        });
+        Ok(found.collect())
     }
 
     async fn create(&self, key: &ObjectKey, mut object: Object) -> Result<Object, Error> {
@@ -232,7 +262,7 @@ impl Objects for Embedded {
 fn event_of(message: &async_nats::jetstream::Message, prefix: &str) -> Option<Result<Event, Error>> {
     let key: ObjectKey = message.subject.strip_prefix(prefix)?.parse().ok()?;
     let revision = message.info().ok()?.stream_sequence;
-    let removed = message.headers.as_ref().is_some_and(|headers| headers.get("KV-Operation").is_some());
+    let removed = message.headers.as_ref().is_some_and(|headers| headers.get(OPERATION).is_some());
     if removed {
         return Some(Ok(Event::Deleted(key, ResourceVersion(revision))));
     }
