@@ -93,6 +93,7 @@ async fn a_suspended_pipeline_is_resumed_by_taking_the_label_off() -> Result<()>
         (&pipelines[1]["phase"], &pipelines[1]["message"]),
         (&"Suspended".into(), &"waiting for approval".into())
     );
+    stage.until_lane(&request, "written", |lane| lane.footprint.is_written()).await?;
     assert_eq!(
         stage.repository.files()?,
         crate::paths("team-a", "cache", &["one"]),
@@ -112,8 +113,8 @@ async fn a_suspended_pipeline_is_resumed_by_taking_the_label_off() -> Result<()>
 async fn a_pipeline_that_asks_for_it_is_run_again_later() -> Result<()> {
     let once = pipeline(
         "one",
-        "say start; out one.yaml x; grep -q 'tried: yes' /kratix/input/object.yaml || {
-           status 'tried: \"yes\"'; echo 'retryAfter: 1s' > /kratix/metadata/workflow-control.yaml; }",
+        "say start; out one.yaml x; grep -q 'tried:' /kratix/input/object.yaml || {
+           status 'tried: once'; echo 'retryAfter: 1s' > /kratix/metadata/workflow-control.yaml; }",
     );
     let stage = installed(&Promise::with([once])).await?;
     let request = stage.apply(&thing("team-a", "cache", 1)).await?;
