@@ -107,7 +107,7 @@ fn usage(process: &Process) -> Result<(Duration, u64)> {
     let ticks: u64 =
         fields.get(11..15).context("times")?.iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
     let pages: u64 = fields.get(21).context("memory")?.parse()?;
-    Ok((Duration::from_millis(ticks * 10), pages * 4096 >> 20))
+    Ok((Duration::from_millis(ticks * 10), (pages * 4096) >> 20))
 }
 
 /// From the runner's log: when it published the result of a pipeline and when it received the next one's job.

@@ -11,8 +11,8 @@ fn laptop(promise: &Promise, requests: &[Value]) -> Result<Laptop> {
     let laptop = Laptop::new()?;
     let destinations = [
         store("default", &laptop.repository),
-        destination("dev", "default", json!({"environment": "dev"})),
-        destination("prod", "default", json!({"environment": "prod"})),
+        destination("dev", "default", &json!({"environment": "dev"})),
+        destination("prod", "default", &json!({"environment": "prod"})),
     ];
     laptop.write("destinations.yaml", &destinations)?;
     laptop.write("promise.yaml", &[promise.manifest()])?;

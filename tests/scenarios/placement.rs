@@ -26,7 +26,7 @@ async fn a_request_waits_for_a_destination() -> Result<()> {
         })
     });
     object.await?;
-    stage.apply(&destination("qa", "default", json!({"environment": "qa"}))).await?;
+    stage.apply(&destination("qa", "default", &json!({"environment": "qa"}))).await?;
     stage.reconciled(&request).await?;
     assert_eq!(stage.repository.files()?, [path("team-a", "cache", "one").replacen("dev", "qa", 1)]);
     Ok(())
@@ -65,7 +65,7 @@ async fn dependencies_go_to_every_destination() -> Result<()> {
     let stage = installed(&promise).await?;
     let file = |destination: &str| format!("{destination}/dependencies/things/setup/5058f/setup.yaml");
     assert_eq!(stage.repository.files()?, ["dev", "prod"].map(file));
-    stage.apply(&destination("qa", "default", json!({}))).await?;
+    stage.apply(&destination("qa", "default", &json!({}))).await?;
     let placed = |lane: &domain::lane::Lane| lane.is_settled() && lane.footprint.placements.len() == 3;
     stage.until_lane(&promise_key("things"), "placed at the third", placed).await?;
     assert_eq!(stage.repository.files()?, ["dev", "prod", "qa"].map(file));
@@ -83,7 +83,7 @@ async fn the_promise_wins_over_its_workflow_and_that_over_the_request() -> Resul
     stage.apply_destinations().await?;
     for (name, zone) in [("b", "b"), ("c", "c")] {
         let labels = json!({"environment": "dev", "zone": zone, "tier": "x"});
-        stage.apply(&destination(name, "default", labels)).await?;
+        stage.apply(&destination(name, "default", &labels)).await?;
     }
     stage.apply(&promise.manifest()).await?;
     let request = stage.apply(&thing("team-a", "cache", 1)).await?;
@@ -98,7 +98,7 @@ async fn a_destination_that_moves_takes_the_files_with_it() -> Result<()> {
     let stage = installed(&Promise::with([noted("one")])).await?;
     let request = stage.apply(&thing("team-a", "cache", 1)).await?;
     stage.reconciled(&request).await?;
-    let mut moved = destination("dev", "default", json!({"environment": "dev"}));
+    let mut moved = destination("dev", "default", &json!({"environment": "dev"}));
     moved["spec"]["path"] = "elsewhere/dev".into();
     stage.apply(&moved).await?;
     let placed = |lane: &domain::lane::Lane| {
@@ -115,7 +115,7 @@ async fn a_destination_that_moves_takes_the_files_with_it() -> Result<()> {
 async fn data_that_is_not_acted_on_says_so() -> Result<()> {
     let stage = Stage::start(1).await?;
     stage.apply_destinations().await?;
-    let mut flat = destination("flat", "default", json!({}));
+    let mut flat = destination("flat", "default", &json!({}));
     flat["spec"]["filepath"] = json!({"mode": "none"});
     let flat = stage.apply(&flat).await?;
     let unsupported = stage.until(&flat, "not supported", |object| {

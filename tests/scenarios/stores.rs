@@ -48,7 +48,7 @@ async fn a_failing_store_is_shown_and_holds_up_nobody_else() -> Result<()> {
     let broken = Repository(stage.directory.path().join("broken"));
     std::fs::write(&broken.0, "a file, no repository")?;
     stage.apply(&store("broken", &broken)).await?;
-    stage.apply(&destination("bad", "broken", json!({"environment": "bad"}))).await?;
+    stage.apply(&destination("bad", "broken", &json!({"environment": "bad"}))).await?;
     stage.apply_destinations().await?;
     stage.apply(&Promise::with([noted("one")]).manifest()).await?;
     let good = stage.apply(&thing("team-a", "good", 1)).await?;

@@ -24,8 +24,8 @@ fn destinations(laptop: &Laptop) -> Result<()> {
         "destinations.yaml",
         &[
             store("default", &laptop.repository),
-            destination("worker-1", "default", json!({"environment": "dev"})),
-            destination("worker-2", "default", json!({"environment": "prod"})),
+            destination("worker-1", "default", &json!({"environment": "dev"})),
+            destination("worker-2", "default", &json!({"environment": "prod"})),
         ],
     )
 }

@@ -18,7 +18,7 @@ pub use stage::Stage;
 use std::time::Duration;
 
 /// No wait takes longer on a working system, however busy the machine.
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_mins(1);
 
 /// It has run and is settled; a lane that nothing has reached yet is settled too.
 pub fn lane_settled(lane: &domain::lane::Lane) -> bool {

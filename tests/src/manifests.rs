@@ -104,7 +104,7 @@ pub fn store(name: &str, repository: &Repository) -> Value {
     })
 }
 
-pub fn destination(name: &str, store: &str, labels: Value) -> Value {
+pub fn destination(name: &str, store: &str, labels: &Value) -> Value {
     json!({
         "apiVersion": "platform.kratix.io/v1alpha1", "kind": "Destination",
         "metadata": {"name": name, "labels": labels},

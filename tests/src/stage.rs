@@ -79,8 +79,8 @@ impl Stage {
     /// A store, and Destinations `dev` and `prod` with those environments.
     pub async fn apply_destinations(&self) -> Result<()> {
         self.apply(&store("default", &self.repository)).await?;
-        self.apply(&destination("dev", "default", json!({"environment": "dev"}))).await?;
-        self.apply(&destination("prod", "default", json!({"environment": "prod"}))).await?;
+        self.apply(&destination("dev", "default", &json!({"environment": "dev"}))).await?;
+        self.apply(&destination("prod", "default", &json!({"environment": "prod"}))).await?;
         Ok(())
     }
 
@@ -149,16 +149,15 @@ impl Stage {
             }
             bail!("the watch ended")
         };
-        match tokio::time::timeout(LIMIT, wait).await {
-            Ok(found) => found,
-            Err(_) => {
-                let object = self.platform.objects.get(key).await?;
-                let lane = self.record(key).await?;
-                bail!(
-                    "{key}: not {what} within {LIMIT:?}; it is {:#?}, its lane {lane:#?}",
-                    object.map(|o| o.to_value())
-                )
-            }
+        if let Ok(found) = tokio::time::timeout(LIMIT, wait).await {
+            found
+        } else {
+            let object = self.platform.objects.get(key).await?;
+            let lane = self.record(key).await?;
+            bail!(
+                "{key}: not {what} within {LIMIT:?}; it is {:#?}, its lane {lane:#?}",
+                object.map(|o| o.to_value())
+            )
         }
     }
 

@@ -1,5 +1,7 @@
 //! What holds for the workspace as a whole: which crate may know which, and what stays pure.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -162,9 +162,12 @@ fn entry(key: &ObjectKey, inputs: &Inputs, world: &World) -> (PlanEntry, Option<
     let Inputs { object, made_from } = inputs;
     let promise = made_from.promise();
     let action = if object.is_terminating() { WorkflowAction::Delete } else { WorkflowAction::Configure };
-    let plan = promise.map(|promise| match key.kind == promise_kind() {
-        true => plan::inflate_promise(promise, action),
-        false => plan::inflate_request(promise, object, action),
+    let plan = promise.map(|promise| {
+        if key.kind == promise_kind() {
+            plan::inflate_promise(promise, action)
+        } else {
+            plan::inflate_request(promise, object, action)
+        }
     });
     let problems = match (made_from, action) {
         (MadeFrom::Nothing, _) => {

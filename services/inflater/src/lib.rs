@@ -55,7 +55,9 @@ pub async fn run(platform: Platform, shutdown: Shutdown) -> Result<(), Error> {
         inflater.serve_admission(shutdown.clone()),
         async { Ok(bus.consume(&intents, CONCURRENCY, shutdown.clone(), handle).await?) },
         async {
-            Ok(runtime::sweep::until_shutdown(sweep::EVERY, shutdown.clone(), || inflater.sweep()).await)
+            let _: () =
+                runtime::sweep::until_shutdown(sweep::EVERY, shutdown.clone(), || inflater.sweep()).await;
+            Ok(())
         },
     )?;
     Ok(())

@@ -25,7 +25,7 @@ impl Inflater {
             match envelope::decode::<PlanEntry>(|name| latest.header(name), &latest.payload) {
                 Ok(received) => drop(entries.insert(received.message.lane.0.clone(), received.message)),
                 Err(error) => {
-                    tracing::error!(subject = latest.subject, error = chain(&error), "plan left out")
+                    tracing::error!(subject = latest.subject, error = chain(&error), "plan left out");
                 }
             }
         }

@@ -168,18 +168,18 @@ mod tests {
 
     use super::*;
 
-    fn map(value: Value) -> Map<String, Value> {
+    fn map(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap()
     }
 
     #[test]
     fn keys_are_replaced_and_conditions_merged_by_type() {
-        let before = map(json!({"stage": "one", "deep": {"a": 1}, "conditions": [
+        let before = map(&json!({"stage": "one", "deep": {"a": 1}, "conditions": [
             {"type": "A", "status": "True"}, {"type": "B", "status": "True"},
         ]}));
         let new =
-            map(json!({"stage": "two", "deep": {"b": 2}, "conditions": [{"type": "B", "status": "False"}]}));
-        let expected = map(json!({"stage": "two", "deep": {"b": 2}, "conditions": [
+            map(&json!({"stage": "two", "deep": {"b": 2}, "conditions": [{"type": "B", "status": "False"}]}));
+        let expected = map(&json!({"stage": "two", "deep": {"b": 2}, "conditions": [
             {"type": "A", "status": "True"}, {"type": "B", "status": "False"},
         ]}));
         assert_eq!(merge_status(before, new), expected);

@@ -22,7 +22,7 @@ fn crd_kind() -> ResourceKind {
 
 impl Scheduler {
     /// The Promise that a request's lane belongs to.
-    pub(crate) fn promise_of(&self, lane: &Lane) -> Option<LaneKey> {
+    pub(crate) fn promise_of(lane: &Lane) -> Option<LaneKey> {
         let plan = lane.newest_plan().filter(|plan| plan.workflow == WorkflowType::Resource)?;
         Some(LaneKey(ObjectKey::new(ResourceKind::new("promises", KRATIX_GROUP), None, plan.promise.clone())))
     }

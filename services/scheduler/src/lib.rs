@@ -89,7 +89,9 @@ pub async fn run(platform: Platform, shutdown: Shutdown) -> Result<(), Error> {
         scheduler.consume(git_stores, &shutdown, |s, d| async move { s.on_destination(&d).await }),
         scheduler.consume(bucket_stores, &shutdown, |s, d| async move { s.on_destination(&d).await }),
         async {
-            Ok(runtime::sweep::until_shutdown(sweep::EVERY, shutdown.clone(), || scheduler.sweep()).await)
+            let _: () =
+                runtime::sweep::until_shutdown(sweep::EVERY, shutdown.clone(), || scheduler.sweep()).await;
+            Ok(())
         },
     )?;
     Ok(())

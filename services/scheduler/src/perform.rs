@@ -150,7 +150,7 @@ impl Scheduler {
             // A plan that came in between is of a new object: it stays.
             self.plans.put_end(&plan, latest.sequence).await?;
         }
-        let promise = self.promise_of(lane);
+        let promise = Self::promise_of(lane);
         self.transact(&lane.key, trace, vec![Input::Released]).await?;
         self.records.forget_history(&lane.key).await?;
         match promise {

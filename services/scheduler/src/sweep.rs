@@ -26,7 +26,7 @@ impl Scheduler {
             match envelope::decode::<PlanEntry>(|name| latest.header(name), &latest.payload) {
                 Ok(received) => self.compare(&received.message, &records).await,
                 Err(error) => {
-                    tracing::error!(subject = latest.subject, error = chain(&error), "plan left out")
+                    tracing::error!(subject = latest.subject, error = chain(&error), "plan left out");
                 }
             }
         }

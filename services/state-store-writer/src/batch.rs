@@ -130,17 +130,14 @@ impl Writer {
             let place = work.entry((repository.clone(), branch.clone())).or_default();
             place.must_move = writes.serial > writes.answered + 1;
             let prefix = StorePath::parse(prefix).map_err(|error| unusable(store, &error))?;
-            match &placement.wanted {
-                Some(digest) => {
-                    place.changes.push(Change::Replace { prefix, files: self.files(store, digest).await? });
-                    if placement.wanted != placement.confirmed {
-                        place.updated.insert(placement.name.clone());
-                    }
+            if let Some(digest) = &placement.wanted {
+                place.changes.push(Change::Replace { prefix, files: self.files(store, digest).await? });
+                if placement.wanted != placement.confirmed {
+                    place.updated.insert(placement.name.clone());
                 }
-                None => {
-                    place.changes.push(Change::Remove { prefix });
-                    place.removed.insert(placement.name.clone());
-                }
+            } else {
+                place.changes.push(Change::Remove { prefix });
+                place.removed.insert(placement.name.clone());
             }
         }
         let (serial, has_revision) = (Some(writes.serial), writes.revision.is_some());
@@ -198,7 +195,7 @@ impl Writer {
         place: &(String, String),
         orders: &[Order],
         wanted: &mut Vec<Option<Wanted>>,
-        answers: &mut Vec<Answer>,
+        answers: &mut [Answer],
     ) {
         for attempt in 0..ATTEMPTS {
             match self.try_commit(repositories, place, orders, wanted, answers, attempt > 0).await {
@@ -221,7 +218,7 @@ impl Writer {
         place: &(String, String),
         orders: &[Order],
         wanted: &mut Vec<Option<Wanted>>,
-        answers: &mut Vec<Answer>,
+        answers: &mut [Answer],
         again: bool,
     ) -> Result<Option<Committed>, Error> {
         let name = repositories.name.clone();

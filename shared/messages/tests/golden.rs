@@ -3,6 +3,8 @@
 //! `UPDATE=1 cargo test -p messages` writes files that do not exist yet. A file that exists is never rewritten: a
 //! change of a released format gets a new version.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::PathBuf;

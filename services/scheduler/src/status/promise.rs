@@ -19,7 +19,7 @@ pub(super) fn status(facts: &Facts<'_>) -> Value {
         Standing::Paused => conditions.set("Available", "False", "PausedReconciliation", "Paused"),
         Standing::Suspended => conditions.set("Available", "False", "WorkflowSuspended", "Suspended"),
         _ if available => {
-            conditions.set("Available", "True", "PromiseAvailable", "Ready to fulfil resource requests")
+            conditions.set("Available", "True", "PromiseAvailable", "Ready to fulfil resource requests");
         }
         _ => conditions.set("Available", "False", "PromiseUnavailable", "Cannot fulfil resource requests"),
     }

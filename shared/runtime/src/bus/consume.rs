@@ -179,7 +179,7 @@ impl Bus {
                     match Delivery::new(message) {
                         Ok(delivery) => run_one(&bus, delivery, ack_wait, &*handle).await,
                         Err(error) => {
-                            tracing::error!(error = crate::telemetry::chain(&error), "not a delivery")
+                            tracing::error!(error = crate::telemetry::chain(&error), "not a delivery");
                         }
                     }
                 });
@@ -211,7 +211,7 @@ impl Bus {
             let mut ready =
                 consumer.fetch().max_messages(most).messages().await.map_err(|e| failed(e.into()))?;
             while let Some(message) = ready.next().await {
-                found.push(Delivery::new(message.map_err(|e| failed(e))?)?);
+                found.push(Delivery::new(message.map_err(&failed)?)?);
             }
         }
         if found.is_empty() {
@@ -223,7 +223,7 @@ impl Bus {
                 next = first.next() => next,
             };
             if let Some(message) = next {
-                found.push(Delivery::new(message.map_err(|e| failed(e))?)?);
+                found.push(Delivery::new(message.map_err(failed)?)?);
             }
         }
         Ok(found)

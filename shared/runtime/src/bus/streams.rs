@@ -12,9 +12,9 @@ use super::{Bus, Error};
 use crate::config::BusConfig;
 
 const GIB: i64 = 1 << 30;
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 /// Ids of work are remembered for this long: an economy; the fences are the guarantee.
-const WORK_WINDOW: Duration = Duration::from_secs(600);
+const WORK_WINDOW: Duration = Duration::from_mins(10);
 
 fn base(name: &str, subjects: &[&str], replicas: usize) -> Config {
     Config {
@@ -23,7 +23,7 @@ fn base(name: &str, subjects: &[&str], replicas: usize) -> Config {
         storage: StorageType::File,
         num_replicas: replicas,
         allow_direct: true,
-        duplicate_window: Duration::from_secs(120),
+        duplicate_window: Duration::from_mins(2),
         max_messages: -1,
         max_messages_per_subject: -1,
         ..Config::default()
