@@ -1,58 +1,27 @@
 //! One batch: what the records want now, as changes of a repository; and what each is answered.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use domain::digest::Digest;
-use domain::footprint::Place;
 use domain::id::ObjectKey;
-use domain::lane::{Lane, WriteResult};
+use domain::lane::WriteResult;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use messages::result::{DestinationAnswer, ResultBody, ResultMessage, WriteAnswer};
 use messages::subject;
 use messages::trace::TraceParent;
 use messages::write::{WriteCommand, WriteTarget};
-use resources::DestinationSpec;
 use runtime::bus::{Delivery, Disposition};
-use runtime::pack;
 use runtime::telemetry::chain;
 use std::time::Duration;
 
-use crate::canary::{self, Arrangement};
 use crate::commit_message::CommitMessage;
 use crate::service::{Error, Repositories, StoreName, Writer};
-use crate::store::{self, Change, Committed, Revision, StorePath};
+use crate::store::{self, Change, Committed, Revision};
+use crate::wanted::{Order, Wanted, Work};
 
 /// Tries against a branch that others move all the time.
 const ATTEMPTS: u32 = 10;
 const AT_A_TIME: usize = 16;
-
-/// One command of the batch.
-#[derive(Clone)]
-struct Order {
-    target: WriteTarget,
-    trace: Option<TraceParent>,
-}
-
-/// What an order comes to in one repository.
-#[derive(Default)]
-struct Work {
-    changes: Vec<Change>,
-    updated: BTreeSet<String>,
-    removed: BTreeSet<String>,
-    canary: bool,
-    /// An earlier command of this lane and store was never answered: even with nothing to do, the branch must move,
-    /// so that a push that a frozen writer has prepared cannot land.
-    must_move: bool,
-}
-
-/// What is wanted for one order, by repository and branch.
-struct Wanted {
-    /// Of the record it was read from; none for a Destination.
-    serial: Option<u64>,
-    has_revision: bool,
-    work: BTreeMap<(String, String), Work>,
-}
 
 type Answer = Result<Option<String>, String>;
 
@@ -108,83 +77,6 @@ impl Writer {
             }
         });
         read.collect()
-    }
-
-    async fn wanted(&self, store: &StoreName, order: &Order) -> Result<Option<Wanted>, Error> {
-        match &order.target {
-            WriteTarget::Lane { lane, .. } => {
-                let lane = self.records.load(lane).await?.lane;
-                self.wanted_of_lane(store, &lane).await
-            }
-            WriteTarget::Destination { destination, .. } => self.wanted_of_destination(destination).await,
-        }
-    }
-
-    async fn wanted_of_lane(&self, store: &StoreName, lane: &Lane) -> Result<Option<Wanted>, Error> {
-        let Some(writes) = lane.footprint.stores.get(&store.id).filter(|writes| !writes.is_answered()) else {
-            return Ok(None);
-        };
-        let mut work: BTreeMap<(String, String), Work> = BTreeMap::new();
-        for placement in lane.footprint.placements.iter().filter(|p| p.store == store.id) {
-            let Place { repository, branch, prefix } = &placement.place;
-            let place = work.entry((repository.clone(), branch.clone())).or_default();
-            place.must_move = writes.serial > writes.answered + 1;
-            let prefix = StorePath::parse(prefix).map_err(|error| unusable(store, &error))?;
-            if let Some(digest) = &placement.wanted {
-                place.changes.push(Change::Replace { prefix, files: self.files(store, digest).await? });
-                if placement.wanted != placement.confirmed {
-                    place.updated.insert(placement.name.clone());
-                }
-            } else {
-                place.changes.push(Change::Remove { prefix });
-                place.removed.insert(placement.name.clone());
-            }
-        }
-        let (serial, has_revision) = (Some(writes.serial), writes.revision.is_some());
-        Ok(Some(Wanted { serial, has_revision, work }))
-    }
-
-    async fn files(
-        &self,
-        store: &StoreName,
-        digest: &Digest,
-    ) -> Result<BTreeMap<StorePath, bytes::Bytes>, Error> {
-        let files = pack::unpack(&self.platform.artifacts.get(digest).await?)?;
-        files
-            .into_iter()
-            .map(|(path, content)| match StorePath::parse(&path) {
-                Ok(path) => Ok((path, content)),
-                Err(error) => Err(unusable(store, &error)),
-            })
-            .collect()
-    }
-
-    async fn wanted_of_destination(&self, key: &ObjectKey) -> Result<Option<Wanted>, Error> {
-        let Some(object) = self.platform.objects.get(key).await? else { return Ok(None) };
-        let contents = self.places.now();
-        let stores: Vec<_> = contents
-            .objects
-            .iter()
-            .filter(|(key, _)| key.kind.plural == "gitstatestores")
-            .map(|(_, object)| (**object).clone())
-            .collect();
-        let known = inflation::destinations::destinations(std::slice::from_ref(&object), &stores, 0);
-        let location = known.all.into_values().next().and_then(|destination| destination.location);
-        let Some(location) = location else { return Ok(None) };
-        let spec: DestinationSpec = object
-            .parse_spec()
-            .map_err(|error| store::Error::Unusable { store: key.readable(), reason: chain(&error) })?;
-        let path = Some(&*location.path).filter(|path| !path.is_empty()).map(StorePath::parse).transpose();
-        let path = path
-            .map_err(|error| store::Error::Unusable { store: key.readable(), reason: error.to_string() })?;
-        let changes = if spec.init_workloads.enabled {
-            canary::put(path.as_ref(), Arrangement::Nested)
-        } else {
-            canary::remove(path.as_ref(), Arrangement::Nested)
-        };
-        let work = Work { changes: changes.into(), canary: true, ..Work::default() };
-        let work = BTreeMap::from([((location.repository, location.branch), work)]);
-        Ok(Some(Wanted { serial: None, has_revision: false, work }))
     }
 
     /// Makes one commit of what all orders want in one repository, and again after each refusal, from the records as
@@ -367,10 +259,6 @@ impl Batch {
             *answer = Err(conflict.to_string());
         }
     }
-}
-
-fn unusable(store: &StoreName, reason: &dyn std::fmt::Display) -> Error {
-    store::Error::Unusable { store: store.key.readable(), reason: reason.to_string() }.into()
 }
 
 /// Those of the batch that the commit was for.

@@ -5,5 +5,6 @@ pub mod canary;
 pub mod commit_message;
 mod service;
 pub mod store;
+mod wanted;
 
 pub use service::{Error, Options, run};
