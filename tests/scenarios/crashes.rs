@@ -51,3 +51,24 @@ async fn services_that_die_in_the_middle_are_caught_up_with() -> Result<()> {
     assert_eq!(stage.repository.files()?, expected);
     Ok(())
 }
+
+/// A job's message comes again while the job is in hand, as after a stall of the bus: it is not run a second time.
+#[tokio::test]
+async fn a_job_that_is_delivered_twice_runs_once() -> Result<()> {
+    let stage = Stage::start(1).await?;
+    stage.signals.gate("one")?;
+    stage.apply_destinations().await?;
+    stage.apply(&Promise::with([gated("one"), noted("two")]).manifest()).await?;
+    let request = stage.apply(&thing("team-a", "cache", 1)).await?;
+    stage.signals.expect("start team-a/cache one")?;
+    stage.deliver_job_again(&request).await?;
+    // Another slot has it in hand now, and gives it back: the first of its redeliveries shows that.
+    let again = |log: &str| log.matches("job received").count() >= 3;
+    stage.until_log("job-runner-0", "given back", again)?;
+    stage.signals.open("one")?;
+    stage.until_lane(&request, "settled", tests::lane_settled).await?;
+    let expected =
+        ["start one", "end one", "start two", "end two"].map(|line| line.replace(' ', " team-a/cache "));
+    assert_eq!(stage.signals.all(), expected);
+    Ok(())
+}

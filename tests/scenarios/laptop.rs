@@ -125,10 +125,12 @@ fn a_bad_document_is_named_and_stops_nothing_else() -> Result<()> {
     bad["spec"]["sise"] = 3.into();
     laptop.write("bad.yaml", &[bad])?;
     std::fs::write(laptop.manifests().join("worse.yaml"), "apiVersion: v1\nkind: [\n")?;
+    laptop.write("name.yaml", &[thing("team-a", "UPPER Case", 1)])?;
     let (code, text) = laptop.settle()?;
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("spec.sise") && text.contains("bad.yaml:"), "{text}");
     assert!(text.contains("worse.yaml"), "{text}");
+    assert!(text.contains("name.yaml") && text.contains("metadata.name"), "{text}");
     assert_eq!(laptop.repository.files()?, paths("team-a", "cache", &["one"]));
     Ok(())
 }
@@ -150,5 +152,24 @@ fn what_is_not_acted_on_says_so() -> Result<()> {
     assert_eq!(find("Supported")["status"], "False");
     assert!(find("Supported")["message"].as_str().unwrap().contains("spec.dependencies"));
     assert_ne!(find("Reconciled")["status"], "True");
+    Ok(())
+}
+
+/// Two Destinations of one path, and two Promises with one API, in one directory: one of each is taken, one refused.
+#[test]
+fn documents_that_clash_are_refused_whatever_the_order() -> Result<()> {
+    let laptop = laptop(&Promise::with([noted("one")]), &[])?;
+    let mut twin = destination("twin", "default", &json!({"environment": "qa"}));
+    twin["spec"]["path"] = "dev".into();
+    laptop.write("twin.yaml", &[twin, Promise { name: "twins".into(), ..Promise::default() }.manifest()])?;
+    let (code, text) = laptop.settle()?;
+    assert_eq!(code, 1, "{text}");
+    let names = |kind: &str| -> Result<Vec<String>> {
+        let list: Value = serde_json::from_str(&laptop.say(&["get", kind, "-o", "json"])?)?;
+        let items = list["items"].as_array().context("a list")?.iter();
+        Ok(items.map(|item| item["metadata"]["name"].as_str().unwrap_or_default().to_owned()).collect())
+    };
+    assert_eq!(names("destinations")?.len(), 2, "{text}");
+    assert_eq!(names("promises")?.len(), 1, "{text}");
     Ok(())
 }

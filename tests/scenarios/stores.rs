@@ -79,5 +79,11 @@ async fn a_failing_store_is_shown_and_holds_up_nobody_else() -> Result<()> {
     stage.until_lane(&bad, "settled", lane_settled).await?;
     let written = path("team-a", "bad", "one").replacen("dev", "bad", 1).replace("things", "others");
     assert_eq!(broken.files()?, [written]);
+    // So is the canary, and then the Destination is ready.
+    let ready = stage.until(&key, "ready", |object| {
+        condition(object, "Ready").is_some_and(|found| found["status"] == "True")
+    });
+    ready.await?;
+    assert!(broken.git(&["ls-tree", "-r", "--name-only", "main"])?.contains("kratix-canary-namespace.yaml"));
     Ok(())
 }

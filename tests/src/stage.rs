@@ -214,6 +214,37 @@ impl Stage {
         }
     }
 
+    /// Puts the lane's outstanding job into the queue once more.
+    pub async fn deliver_job_again(&self, key: &ObjectKey) -> Result<()> {
+        let jetstream = async_nats::jetstream::new(self.platform.bus.client().clone());
+        let jobs = jetstream.get_stream(messages::subject::stream::JOB).await?;
+        let subject = messages::subject::job(messages::subject::DEFAULT_POOL, &LaneKey(key.clone()));
+        let message = jobs.get_last_raw_message_by_subject(&subject).await?;
+        jobs.delete_message(message.sequence).await?;
+        let headers = message.headers.iter().filter(|(name, _)| !name.to_string().starts_with("Nats-"));
+        let mut kept = async_nats::HeaderMap::new();
+        for (name, values) in headers {
+            for value in values {
+                kept.append(name.clone(), value.clone());
+            }
+        }
+        jetstream.publish_with_headers(subject, kept, message.payload).await?.await?;
+        Ok(())
+    }
+
+    /// Returns once a service's log says it.
+    pub fn until_log(&self, service: &str, what: &str, holds: impl Fn(&str) -> bool) -> Result<()> {
+        let path = self.directory.path().join(format!("{service}.log"));
+        let deadline = Instant::now() + LIMIT;
+        while !holds(&std::fs::read_to_string(&path)?) {
+            if Instant::now() > deadline {
+                bail!("{service}: not {what} within {LIMIT:?}");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
     pub fn logs(&self) -> PathBuf {
         self.directory.path().to_owned()
     }

@@ -11,7 +11,8 @@ use messages::subject::{ADMIT_APPLY, ADMIT_DELETE, ADMIT_GROUP};
 use messages::trace::TraceParent;
 use resources::Object;
 use resources::keys::{
-    LAST_APPLIED_ANNOTATION, ORIGIN_DIGEST_ANNOTATION, ORIGIN_DIRECTORY_ANNOTATION, ORIGIN_FILE_ANNOTATION,
+    KRATIX_GROUP, LAST_APPLIED_ANNOTATION, ORIGIN_DIGEST_ANNOTATION, ORIGIN_DIRECTORY_ANNOTATION,
+    ORIGIN_FILE_ANNOTATION,
 };
 use runtime::objects;
 use runtime::shutdown::Shutdown;
@@ -57,6 +58,11 @@ impl Inflater {
     }
 
     async fn admit(&self, request: AdmitRequest, trace: Option<TraceParent>) -> Result<AdmitAnswer, Error> {
+        if let AdmitRequest::Label { object, .. } | AdmitRequest::Delete { object, .. } = &request
+            && !object.is_well_formed()
+        {
+            return Ok(not_there(object));
+        }
         match request {
             AdmitRequest::Apply { object, origin } => self.apply(object, origin.as_ref(), trace).await,
             AdmitRequest::Label { object, labels } => self.label(&object, &labels, trace).await,
@@ -78,7 +84,10 @@ impl Inflater {
             }
         };
         let mut world = self.worlds.now();
-        if world.role(&manifest).is_none() {
+        let unique = manifest.group() == KRATIX_GROUP;
+        // APIs and paths have one owner: two who ask for one at once are checked one after the other.
+        let _alone = if unique { Some(self.unique.lock().await) } else { None };
+        if unique || world.role(&manifest).is_none() {
             world = self.worlds.fresh().await?;
         }
         for _ in 0..ATTEMPTS {
@@ -98,7 +107,8 @@ impl Inflater {
         world: &World,
         trace: Option<TraceParent>,
     ) -> Result<AdmitAnswer, Error> {
-        let key = world.role(manifest).map(|role| role.key(manifest));
+        // A name that is none must not become a key; it is refused with everything else that is wrong.
+        let key = world.role(manifest).map(|role| role.key(manifest)).filter(ObjectKey::is_well_formed);
         let current = match &key {
             Some(key) => self.platform.objects.get(key).await?,
             None => None,

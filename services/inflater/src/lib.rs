@@ -26,6 +26,8 @@ pub(crate) struct Inflater {
     platform: Platform,
     plans: Register,
     worlds: Worlds,
+    /// Held while an object is checked and written that others must not clash with.
+    unique: tokio::sync::Mutex<()>,
 }
 
 /// Runs until the shutdown.
@@ -33,7 +35,7 @@ pub async fn run(platform: Platform, shutdown: Shutdown) -> Result<(), Error> {
     let bus = platform.bus.clone();
     let worlds = Worlds::follow(platform.objects.clone(), shutdown.clone()).await?;
     let plans = Register::open(&bus, stream::PLAN).await?;
-    let inflater = Arc::new(Inflater { platform, plans, worlds });
+    let inflater = Arc::new(Inflater { platform, plans, worlds, unique: tokio::sync::Mutex::new(()) });
     let intents = ConsumerSpec {
         stream: stream::INTENT,
         durable: durable::INFLATE.into(),

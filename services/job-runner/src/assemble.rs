@@ -1,12 +1,16 @@
 //! From a plan's pipeline to a job of the process side.
 
+use std::time::Duration;
+
 use domain::plan::{Container, Plan};
 use messages::job::JobCommand;
 use serde_json::{Map, Value};
 
 use crate::expand::{expand, lookup, variables};
-use crate::process::{self, FenceToken, Job};
+use crate::process::{self, FenceToken, Job, Limits};
 use crate::service::{Error, Runner};
+
+const LOCK_WAIT: Duration = Duration::from_millis(100);
 
 /// The job, or why it can never run.
 pub(crate) fn job(
@@ -35,7 +39,9 @@ pub(crate) fn job(
         attempt: token.attempt,
     };
     let lock = runner.locks.join(command.lane.to_string());
-    let job = Job { isolation: runner.isolation, ..Job::new(lock, containers, input) };
+    // Not waiting long for the lane's lock means that the record is read again before another try.
+    let limits = Limits { lock_wait: LOCK_WAIT, ..Limits::DEFAULT };
+    let job = Job { isolation: runner.isolation, limits, ..Job::new(lock, containers, input) };
     Ok(Ok((job, fence)))
 }
 

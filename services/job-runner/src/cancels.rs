@@ -1,6 +1,7 @@
 //! Cancels as core messages: fast, may be lost; the record says the same at the next tick.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex};
 
 use domain::id::LaneKey;
@@ -50,11 +51,21 @@ impl Cancels {
         Ok(Self { running })
     }
 
-    pub(crate) fn register(&self, lane: &LaneKey, job: &JobId, cancel: watch::Sender<bool>) -> Registered {
-        if let Ok(mut running) = self.running.lock() {
-            running.insert(lane.clone(), (job.clone(), cancel));
+    /// None when this runner still works on a job of the lane: the message came again although it was in hand.
+    pub(crate) fn register(
+        &self,
+        lane: &LaneKey,
+        job: &JobId,
+        cancel: watch::Sender<bool>,
+    ) -> Option<Registered> {
+        let mut running = self.running.lock().ok()?;
+        match running.entry(lane.clone()) {
+            Entry::Occupied(_) => None,
+            Entry::Vacant(free) => {
+                free.insert((job.clone(), cancel));
+                Some(Registered { running: self.running.clone(), lane: lane.clone() })
+            }
         }
-        Registered { running: self.running.clone(), lane: lane.clone() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use bytes::Bytes;
 use domain::digest::Digest;
@@ -19,6 +20,9 @@ use crate::outputs;
 use crate::process::{Finished, Limits, Outcome, Report};
 use crate::service::{Error, Runner};
 
+/// A pipeline that asks to be run again at once would keep a processor busy for ever.
+const SOONEST: Duration = Duration::from_secs(1);
+
 /// None: the job did not come to an end here, and is to be run again.
 pub(crate) async fn outcome(
     runner: &Runner,
@@ -26,7 +30,6 @@ pub(crate) async fn outcome(
     plan: &Plan,
     contributed: Map<String, Value>,
     finished: Finished,
-    stopping: bool,
 ) -> Result<Option<JobOutcome>, Error> {
     let log = store_log(runner, &finished.report).await?;
     let failed = |message: String| Ok(Some(JobOutcome::Failed { message, log: log.clone() }));
@@ -38,7 +41,6 @@ pub(crate) async fn outcome(
             return failed(format!("the pipeline was stopped after {limit} s, the time limit"));
         }
         Outcome::Refused(why) => return failed(why.clone()),
-        Outcome::Cancelled if stopping => return Ok(None),
         Outcome::Cancelled => return Ok(Some(JobOutcome::Cancelled { log })),
         Outcome::RunnerSilent | Outcome::LaneBusy => return Ok(None),
         Outcome::Superseded { by } | Outcome::Fenced { highest: by } => {
@@ -56,7 +58,7 @@ pub(crate) async fn outcome(
     };
     let contributed = store_status(runner, contributed, metadata.status).await?;
     if let Some(control) = metadata.control.filter(metadata::Control::suspends) {
-        let (message, retry_after) = (control.message, control.retry_after);
+        let (message, retry_after) = (control.message, control.retry_after.map(|after| after.max(SOONEST)));
         return Ok(Some(JobOutcome::Suspended { message, retry_after, contributed, log }));
     }
     // What a delete pipeline leaves is nobody's.

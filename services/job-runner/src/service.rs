@@ -29,6 +29,8 @@ const ACK_WAIT: Duration = Duration::from_secs(5);
 /// Each tick says that the job is alive, and reads in the record whether it should go on.
 const TICK: Duration = Duration::from_millis(1500);
 const MOST_JOBS: i64 = 200;
+/// When to ask again for a job whose lane is still busy on this host: the record is then read anew.
+const IN_HAND: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -133,28 +135,44 @@ impl Runner {
         };
         let (command, trace) = (received.message, received.trace);
         tracing::info!(lane = %command.lane, job = %command.job, "job received");
-        match self.take(&command, trace, delivery, shutdown).await {
-            Ok(disposition) => disposition,
-            Err(error) => {
-                tracing::warn!(lane = %command.lane, job = %command.job, error = chain(&error), "trying again");
-                Disposition::Retry(Duration::from_secs(1))
+        let (cancel, cancelled) = watch::channel(false);
+        let Some(_held) = self.cancels.register(&command.lane, &command.job, cancel.clone()) else {
+            return Disposition::Retry(IN_HAND);
+        };
+        let taken = self.take(&command, trace, cancelled, shutdown);
+        tokio::pin!(taken);
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.tick().await;
+        // Until the result is out: also while outputs are read and stored.
+        let taken = loop {
+            tokio::select! {
+                taken = &mut taken => break taken,
+                _ = ticks.tick() => {
+                    delivery.progress().await;
+                    self.reconsider(&command, &cancel).await;
+                }
             }
-        }
+        };
+        taken.unwrap_or_else(|error| {
+            tracing::warn!(lane = %command.lane, job = %command.job, error = chain(&error), "trying again");
+            Disposition::Retry(Duration::from_secs(1))
+        })
     }
 
     async fn take(
         &self,
         command: &JobCommand,
         trace: Option<TraceParent>,
-        delivery: &Delivery,
+        cancelled: watch::Receiver<bool>,
         shutdown: Shutdown,
     ) -> Result<Disposition, Error> {
         let outcome = match self.standing(command).await? {
             Standing::Over => return Ok(Disposition::Ack),
             Standing::Cancelled => JobOutcome::Cancelled { log: None },
-            Standing::Wanted => match self.execute(command, delivery, shutdown).await? {
+            Standing::Wanted => match self.execute(command, cancelled, shutdown.clone()).await? {
                 Some(outcome) => outcome,
-                None => return Ok(Disposition::Retry(Duration::ZERO)),
+                None if shutdown.is_requested() => return Ok(Disposition::Retry(Duration::ZERO)),
+                None => return Ok(Disposition::Retry(IN_HAND)),
             },
         };
         self.answer(command, outcome, trace).await?;
@@ -177,7 +195,7 @@ impl Runner {
     async fn execute(
         &self,
         command: &JobCommand,
-        delivery: &Delivery,
+        cancelled: watch::Receiver<bool>,
         mut shutdown: Shutdown,
     ) -> Result<Option<JobOutcome>, Error> {
         let plan: Plan = self.platform.artifacts.get_json(&command.plan).await?;
@@ -189,26 +207,14 @@ impl Runner {
             Ok(ready) => ready,
             Err(message) => return Ok(Some(JobOutcome::Failed { message, log: None })),
         };
-        let (cancel, cancelled) = watch::channel(false);
-        let _registered = self.cancels.register(&command.lane, &command.job, cancel.clone());
         let running = process::run(job, token, cancelled);
         tokio::pin!(running);
-        let mut ticks = tokio::time::interval(TICK);
-        ticks.tick().await;
-        let finished = loop {
-            tokio::select! {
-                finished = &mut running => break finished?,
-                () = shutdown.requested(), if !shutdown.is_requested() => {
-                    cancel.send_replace(true);
-                    break running.await?;
-                }
-                _ = ticks.tick() => {
-                    delivery.progress().await;
-                    self.reconsider(command, &cancel).await;
-                }
-            }
+        let finished = tokio::select! {
+            finished = &mut running => finished?,
+            // Dropping it ends the job's tree.
+            () = shutdown.requested() => return Ok(None),
         };
-        end::outcome(self, command, &plan, contributed, finished, shutdown.is_requested()).await
+        end::outcome(self, command, &plan, contributed, finished).await
     }
 
     /// An outage of the bus ends nothing: only a record that says so does.

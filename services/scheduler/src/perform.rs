@@ -11,6 +11,7 @@ use domain::plan::Plan;
 use domain::token::JobId;
 use messages::envelope;
 use messages::job::JobCommand;
+use messages::plan::PlanEntry;
 use messages::subject::{self, DEFAULT_POOL};
 use messages::trace::TraceParent;
 use messages::write::{WriteCommand, WriteTarget};
@@ -147,8 +148,11 @@ impl Scheduler {
         }
         let plan = subject::plan(key);
         if let Some(latest) = self.plans.load(&plan).await?.filter(|latest| !latest.is_end()) {
-            // A plan that came in between is of a new object: it stays.
-            self.plans.put_end(&plan, latest.sequence).await?;
+            let entry = envelope::decode::<PlanEntry>(|name| latest.header(name), &latest.payload);
+            // A new object of this name may have a plan already: it stays.
+            if entry.is_ok_and(|entry| Some(&entry.message.uid) == lane.uid()) {
+                self.plans.put_end(&plan, latest.sequence).await?;
+            }
         }
         let promise = Self::promise_of(lane);
         self.transact(&lane.key, trace, vec![Input::Released]).await?;

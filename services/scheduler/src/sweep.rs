@@ -12,6 +12,7 @@ use runtime::bus::Stored;
 use runtime::telemetry::chain;
 
 use crate::decode::arrival;
+use crate::status;
 use crate::{Error, Scheduler};
 
 /// Pause between sweeps.
@@ -66,7 +67,9 @@ impl Scheduler {
         let contents = self.places.now();
         for (key, object) in &contents.objects {
             let observed = object.status().and_then(|status| status.get("observedGeneration"));
-            let current = observed.and_then(serde_json::Value::as_i64) == object.metadata.generation;
+            let observed = observed.and_then(serde_json::Value::as_i64) == object.metadata.generation;
+            // A store that refused may take it now.
+            let current = observed && status::destination::is_ready(object);
             if key.kind.plural == "destinations" && !current {
                 self.order_canary(key, object, None).await?;
             }

@@ -58,6 +58,21 @@ impl ObjectKey {
         Self { kind, namespace: namespace.map(Into::into), name: name.into() }
     }
 
+    /// Whether all parts are names of Kubernetes: lower-case letters, digits, `-` and `.`, the last two not at an end.
+    pub fn is_well_formed(&self) -> bool {
+        let is_name = |part: &str| {
+            let inner = part
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.'));
+            inner && !part.is_empty() && !part.starts_with(['.', '-']) && !part.ends_with(['.', '-'])
+        };
+        let group = self.kind.group.is_empty() || is_name(&self.kind.group);
+        group
+            && is_name(&self.kind.plural)
+            && is_name(&self.name)
+            && self.namespace.as_deref().is_none_or(is_name)
+    }
+
     /// `name (namespace)` or `name`, for messages to people.
     pub fn readable(&self) -> String {
         match &self.namespace {

@@ -1,5 +1,5 @@
 //! JetStream: connecting, publishing with compare-and-set, pulling, scanning. The rules of use are those that
-//! measurements taught (see `docs/reliability.md` once it exists); each is explained where it is applied.
+//! measurements taught; each is explained where it is applied.
 
 mod consume;
 mod publish;

@@ -13,6 +13,8 @@ use resources::Object;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    #[error("`{0}` cannot be the key of an object: a part of it is no name")]
+    InvalidKey(ObjectKey),
     #[error("{0} is not there")]
     NotFound(ObjectKey),
     #[error("{0} is there already")]

@@ -17,6 +17,13 @@ pub(crate) fn without_store(destination: &Object, store: &ObjectKey, now: Timest
     json!({ "conditions": conditions.into_value() })
 }
 
+pub(crate) fn is_ready(destination: &Object) -> bool {
+    let conditions =
+        destination.status().and_then(|status| status.get("conditions")).and_then(Value::as_array);
+    conditions
+        .is_some_and(|list| list.iter().any(|found| found["type"] == "Ready" && found["status"] == "True"))
+}
+
 pub(crate) fn destination(object: &Object, answer: &DestinationAnswer, now: Timestamp) -> Value {
     let mut conditions = Conditions::of(object, now);
     conditions.keep(|kind| kind != "Ready");

@@ -139,6 +139,21 @@ impl Bus {
         stream.create_consumer(config).await.map_err(|e| failed(e.into()))
     }
 
+    /// The consumer, however long the bus is away; none at the shutdown.
+    async fn consumer_at_last(
+        &self,
+        spec: &ConsumerSpec,
+        shutdown: &mut Shutdown,
+    ) -> Option<Consumer<pull::Config>> {
+        while !shutdown.is_requested() {
+            match self.consumer(spec).await {
+                Ok(consumer) => return Some(consumer),
+                Err(error) => away(spec, crate::telemetry::chain(&error), shutdown).await,
+            }
+        }
+        None
+    }
+
     /// Handles messages, up to `concurrency` at a time, until the shutdown; then waits for those in hand.
     pub async fn consume<F, H>(
         &self,
@@ -153,12 +168,17 @@ impl Bus {
     {
         let (handle, permits) = (Arc::new(handle), Arc::new(Semaphore::new(concurrency)));
         while !shutdown.is_requested() {
-            let consumer = self.consumer(spec).await?;
+            let Some(consumer) = self.consumer_at_last(spec, &mut shutdown).await else { break };
             // What is fetched ahead ages in this process, so only about as much as can be handled at once.
             let builder = consumer.stream().max_messages_per_batch(concurrency);
             let messages = builder.expires(EXPIRES).heartbeat(HEARTBEAT).messages().await;
-            let mut messages =
-                messages.map_err(|e| Error::Consumer { name: spec.durable.clone(), source: e.into() })?;
+            let mut messages = match messages {
+                Ok(messages) => messages,
+                Err(error) => {
+                    away(spec, error.to_string(), &mut shutdown).await;
+                    continue;
+                }
+            };
             loop {
                 let next = tokio::select! {
                     () = shutdown.requested() => break,
@@ -227,6 +247,15 @@ impl Bus {
             }
         }
         Ok(found)
+    }
+}
+
+/// An outage ends no service: it says so and waits a moment.
+async fn away(spec: &ConsumerSpec, error: String, shutdown: &mut Shutdown) {
+    tracing::warn!(consumer = spec.durable, error, "the bus is away for a moment");
+    tokio::select! {
+        () = shutdown.requested() => {}
+        () = tokio::time::sleep(Duration::from_millis(500)) => {}
     }
 }
 

@@ -119,6 +119,9 @@ fn decode(key: &ObjectKey, bytes: &[u8], revision: u64) -> Result<Object, Error>
 #[async_trait]
 impl Objects for Embedded {
     async fn get(&self, key: &ObjectKey) -> Result<Option<Object>, Error> {
+        if !key.is_well_formed() {
+            return Err(Error::InvalidKey(key.clone()));
+        }
         let entry = self.store(&key.kind).entry(key.to_string()).await;
         match entry.map_err(|error| unavailable("get")(error.into()))? {
             Some(entry) if entry.operation == Operation::Put => {
