@@ -107,6 +107,15 @@ async fn a_destination_that_moves_takes_the_files_with_it() -> Result<()> {
     };
     stage.until_lane(&request, "moved", placed).await?;
     assert_eq!(stage.repository.files()?, [format!("elsewhere/{}", path("team-a", "cache", "one"))]);
+    // The canary documents move too.
+    let there = |object: &resources::Object| {
+        let place = object.status().and_then(|status| status.pointer("/millrace/canary/prefix"));
+        place.is_some_and(|prefix| prefix == "elsewhere/dev")
+    };
+    stage.until(&destination_key("dev"), "written at its new path", there).await?;
+    let all = stage.repository.git(&["ls-tree", "-r", "--name-only", "main"])?;
+    assert!(all.contains("elsewhere/dev/dependencies/kratix-canary-namespace.yaml"), "{all}");
+    assert!(!all.lines().any(|path| path.starts_with("dev/")), "{all}");
     Ok(())
 }
 

@@ -198,7 +198,14 @@ impl Runner {
         cancelled: watch::Receiver<bool>,
         mut shutdown: Shutdown,
     ) -> Result<Option<JobOutcome>, Error> {
-        let plan: Plan = self.platform.artifacts.get_json(&command.plan).await?;
+        let plan: Plan = match self.platform.artifacts.get_json(&command.plan).await {
+            Ok(plan) => plan,
+            // It will not come back by itself: better a run that fails and says why than one that waits for ever.
+            Err(error @ artifacts::Error::Missing(_)) => {
+                return Ok(Some(JobOutcome::Failed { message: chain(&error), log: None }));
+            }
+            Err(error) => return Err(error.into()),
+        };
         let contributed: Map<String, Value> = match &command.contributed {
             Some(digest) => self.platform.artifacts.get_json(digest).await?,
             None => Map::new(),

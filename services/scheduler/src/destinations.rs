@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::footprint::StoreId;
-use domain::id::{ObjectKey, ResourceKind};
+use domain::id::{LaneKey, ObjectKey, ResourceKind};
 use domain::lane::{Input, Life};
 use domain::placement::Destinations;
 use messages::result::DestinationAnswer;
@@ -70,18 +70,28 @@ impl Scheduler {
     /// Tells every lane with outputs how the Destinations stand now.
     pub(crate) async fn move_lanes(&self, trace: Option<TraceParent>) -> Result<(), Error> {
         let destinations = self.destinations();
-        let digest = Some(destinations.digest());
+        let (digest, mut failed) = (Some(destinations.digest()), None);
         for stored in self.records.scan(None).await? {
             let lane = stored.lane;
             let places_nothing = lane.outputs.is_empty() && lane.footprint.is_empty();
             if lane.life != Life::Live || places_nothing || lane.destinations.digest == digest {
                 continue;
             }
-            let input = Input::DestinationsChanged(destinations.clone());
-            let lane = self.transact(&lane.key, trace, vec![input]).await?;
-            self.perform(lane, trace).await?;
+            let moved = self.move_lane(&lane.key, destinations.clone(), trace).await;
+            // One lane that fails must not hold up the others.
+            failed = failed.or(moved.err());
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
+    }
+
+    async fn move_lane(
+        &self,
+        key: &LaneKey,
+        destinations: Destinations,
+        trace: Option<TraceParent>,
+    ) -> Result<(), Error> {
+        let lane = self.transact(key, trace, vec![Input::DestinationsChanged(destinations)]).await?;
+        self.perform(lane, trace).await
     }
 
     async fn order_canaries_in(&self, store: &ObjectKey, trace: Option<TraceParent>) -> Result<(), Error> {
@@ -110,7 +120,8 @@ impl Scheduler {
         let store = StoreId::of(&store);
         let subject = subject::write(&store, key);
         let generation = destination.metadata.generation.unwrap_or_default();
-        let target = WriteTarget::Destination { destination: key.clone(), generation };
+        let previous = status::destination::canary_place(destination);
+        let target = WriteTarget::Destination { destination: key.clone(), generation, previous };
         let encoded = self.platform.bus.encode(&subject, &WriteCommand { store, target }, trace)?;
         Ok(self.platform.bus.publish_surely(&subject, &encoded, None).await?)
     }

@@ -186,10 +186,11 @@ impl Writer {
                 ResultBody::Write(WriteAnswer { lane: lane.clone(), store, serial, answer: result(answer) })
             }
             (WriteTarget::Lane { .. }, _) => return Disposition::Ack, // answered before
-            (WriteTarget::Destination { destination, generation }, _) => {
+            (WriteTarget::Destination { destination, generation, .. }, wanted) => {
                 ResultBody::Destination(DestinationAnswer {
                     destination: destination.clone(),
                     generation: *generation,
+                    place: wanted.and_then(|wanted| wanted.place).filter(|_| answer.is_ok()),
                     store: store.key.clone(),
                     answer: result(answer),
                 })

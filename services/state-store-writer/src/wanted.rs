@@ -40,6 +40,8 @@ pub(crate) struct Wanted {
     /// Of the record it was read from; none for a Destination.
     pub(crate) serial: Option<u64>,
     pub(crate) has_revision: bool,
+    /// Of a Destination.
+    pub(crate) place: Option<Place>,
     pub(crate) work: BTreeMap<(String, String), Work>,
 }
 
@@ -50,7 +52,9 @@ impl Writer {
                 let lane = self.records.load(lane).await?.lane;
                 self.wanted_of_lane(store, &lane).await
             }
-            WriteTarget::Destination { destination, .. } => self.wanted_of_destination(destination).await,
+            WriteTarget::Destination { destination, previous, .. } => {
+                self.wanted_of_destination(destination, previous.as_ref()).await
+            }
         }
     }
 
@@ -75,7 +79,7 @@ impl Writer {
             }
         }
         let (serial, has_revision) = (Some(writes.serial), writes.revision.is_some());
-        Ok(Some(Wanted { serial, has_revision, work }))
+        Ok(Some(Wanted { serial, has_revision, place: None, work }))
     }
 
     async fn files(
@@ -93,7 +97,11 @@ impl Writer {
             .collect()
     }
 
-    async fn wanted_of_destination(&self, key: &ObjectKey) -> Result<Option<Wanted>, Error> {
+    async fn wanted_of_destination(
+        &self,
+        key: &ObjectKey,
+        previous: Option<&Place>,
+    ) -> Result<Option<Wanted>, Error> {
         let Some(object) = self.platform.objects.get(key).await? else { return Ok(None) };
         let contents = self.places.now();
         let stores: Vec<_> = contents
@@ -108,18 +116,32 @@ impl Writer {
         let spec: DestinationSpec = object
             .parse_spec()
             .map_err(|error| store::Error::Unusable { store: key.readable(), reason: chain(&error) })?;
-        let path = Some(&*location.path).filter(|path| !path.is_empty()).map(StorePath::parse).transpose();
-        let path = path
-            .map_err(|error| store::Error::Unusable { store: key.readable(), reason: error.to_string() })?;
-        let changes = if spec.init_workloads.enabled {
-            canary::put(path.as_ref(), Arrangement::Nested)
-        } else {
-            canary::remove(path.as_ref(), Arrangement::Nested)
+        let place = Place { repository: location.repository, branch: location.branch, prefix: location.path };
+        let mut work: BTreeMap<(String, String), Work> = BTreeMap::new();
+        let mut change = |place: &Place, wanted: bool| -> Result<(), Error> {
+            let directory = directory(key, place)?;
+            let changes = if wanted {
+                canary::put(directory.as_ref(), Arrangement::Nested)
+            } else {
+                canary::remove(directory.as_ref(), Arrangement::Nested)
+            };
+            let work = work.entry((place.repository.clone(), place.branch.clone())).or_default();
+            work.changes.extend(changes);
+            work.canary = true;
+            Ok(())
         };
-        let work = Work { changes: changes.into(), canary: true, ..Work::default() };
-        let work = BTreeMap::from([((location.repository, location.branch), work)]);
-        Ok(Some(Wanted { serial: None, has_revision: false, work }))
+        if let Some(previous) = previous.filter(|previous| **previous != place) {
+            change(previous, false)?;
+        }
+        change(&place, spec.init_workloads.enabled)?;
+        Ok(Some(Wanted { serial: None, has_revision: false, place: Some(place), work }))
     }
+}
+
+/// A Destination's directory; none for the root of the repository.
+fn directory(key: &ObjectKey, place: &Place) -> Result<Option<StorePath>, Error> {
+    let path = Some(&*place.prefix).filter(|path| !path.is_empty()).map(StorePath::parse).transpose();
+    path.map_err(|error| store::Error::Unusable { store: key.readable(), reason: error.to_string() }.into())
 }
 
 fn unusable(store: &StoreName, reason: &dyn std::fmt::Display) -> Error {

@@ -1,6 +1,6 @@
 //! RESULT: how jobs end and what stores answer.
 
-use domain::footprint::StoreId;
+use domain::footprint::{Place, StoreId};
 use domain::id::{LaneKey, ObjectKey};
 use domain::lane::{JobOutcome, WriteResult};
 use domain::token::JobId;
@@ -48,6 +48,9 @@ pub struct DestinationAnswer {
     pub destination: ObjectKey,
     /// Generation of the Destination that the answer is about.
     pub generation: i64,
+    /// Where the Destination's documents stand now.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub place: Option<Place>,
     /// The store as an object.
     pub store: ObjectKey,
     pub answer: WriteResult,

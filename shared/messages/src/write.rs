@@ -1,7 +1,7 @@
 //! WRITE: make this lane's footprint true in this store, or the Destination's canary. What is wanted stands in the
 //! record, or in the Destination.
 
-use domain::footprint::StoreId;
+use domain::footprint::{Place, StoreId};
 use domain::id::{LaneKey, ObjectKey};
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +20,13 @@ pub struct WriteCommand {
 pub enum WriteTarget {
     /// `serial` of the wanted footprint when the command was given; the record may have moved on.
     Lane { lane: LaneKey, serial: u64 },
-    /// Canary documents, and whether the store can be written.
-    Destination { destination: ObjectKey, generation: i64 },
+    /// Canary documents, and whether the store can be written. `previous`: where they stood before.
+    Destination {
+        destination: ObjectKey,
+        generation: i64,
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        previous: Option<Place>,
+    },
 }
 
 impl Message for WriteCommand {

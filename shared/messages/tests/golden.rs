@@ -183,6 +183,7 @@ fn results() {
             ResultBody::Destination(DestinationAnswer {
                 destination: "destinations_platform_kratix_io._.dev".parse().unwrap(),
                 generation: 1,
+                place: None,
                 store: "gitstatestores_platform_kratix_io._.default".parse().unwrap(),
                 answer: WriteResult::Written { revision: None },
             }),
@@ -201,7 +202,10 @@ fn writes_and_timers() {
     let destination: ObjectKey = "destinations_platform_kratix_io._.dev".parse().unwrap();
     check(
         "write-destination",
-        &WriteCommand { store: store(), target: WriteTarget::Destination { destination, generation: 1 } },
+        &WriteCommand {
+            store: store(),
+            target: WriteTarget::Destination { destination, generation: 1, previous: None },
+        },
     );
     check("timer-resume", &TimerCommand { lane: lane(), timer: Timer::Resume { run: 3, pipeline: 1 } });
     check("timer-write", &TimerCommand { lane: lane(), timer: Timer::Write { store: store(), serial: 4 } });

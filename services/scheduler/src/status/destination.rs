@@ -1,5 +1,6 @@
 //! Status of Destinations and stores, from the writer's answers.
 
+use domain::footprint::Place;
 use domain::id::ObjectKey;
 use domain::lane::WriteResult;
 use domain::time::Timestamp;
@@ -14,7 +15,11 @@ pub(crate) fn without_store(destination: &Object, store: &ObjectKey, now: Timest
     let message =
         format!("state store {} does not exist, or this version does not write to it", store.readable());
     conditions.set("Ready", "False", "StateStoreNotFound", message);
-    json!({ "conditions": conditions.into_value() })
+    let mut status = json!({ "conditions": conditions.into_value() });
+    if let Some(place) = canary_place(destination) {
+        status["millrace"] = json!({ "canary": place });
+    }
+    status
 }
 
 pub(crate) fn is_ready(destination: &Object) -> bool {
@@ -35,7 +40,17 @@ pub(crate) fn destination(object: &Object, answer: &DestinationAnswer, now: Time
             conditions.set("Ready", "False", "StateStoreWriteFailed", message.clone());
         }
     }
-    json!({ "conditions": conditions.into_value(), "observedGeneration": answer.generation })
+    let mut status =
+        json!({ "conditions": conditions.into_value(), "observedGeneration": answer.generation });
+    if let Some(place) = answer.place.clone().or_else(|| canary_place(object)) {
+        status["millrace"] = json!({ "canary": place });
+    }
+    status
+}
+
+/// Where the canary documents were written last: they are taken away from there when the Destination moves.
+pub(crate) fn canary_place(destination: &Object) -> Option<Place> {
+    serde_json::from_value(destination.status()?.pointer("/millrace/canary")?.clone()).ok()
 }
 
 pub(crate) fn store(object: &Object, answer: &DestinationAnswer, now: Timestamp) -> Value {
