@@ -173,3 +173,19 @@ fn documents_that_clash_are_refused_whatever_the_order() -> Result<()> {
     assert_eq!(names("promises")?.len(), 1, "{text}");
     Ok(())
 }
+
+/// A Destination is renamed and keeps its path, in one save: the new one takes over once the old one is gone.
+#[test]
+fn a_rename_in_one_save_takes_over() -> Result<()> {
+    let laptop = laptop(&Promise::with([noted("one")]), &[thing("team-a", "cache", 1)])?;
+    laptop.settled()?;
+    let mut renamed = destination("renamed", "default", &json!({"environment": "dev"}));
+    renamed["spec"]["path"] = "dev".into();
+    let prod = destination("prod", "default", &json!({"environment": "prod"}));
+    laptop.write("destinations.yaml", &[store("default", &laptop.repository), renamed, prod])?;
+    laptop.settled()?;
+    let placements = laptop.object("thing", "team-a/cache")?["status"]["millrace"]["placements"].clone();
+    assert_eq!(placements[0]["destination"], "renamed");
+    assert_eq!(laptop.repository.files()?, paths("team-a", "cache", &["one"]));
+    Ok(())
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use messages::trace::TraceParent;
 use tests::Stage;
 use tests::manifests::{Promise, noted, pipeline, thing};
 use tests::stage::{condition, promise_key};
@@ -94,5 +95,29 @@ async fn status_is_the_channel_between_pipelines() -> Result<()> {
     assert_eq!(seen["spec"]["size"], 7);
     assert_eq!(seen["status"]["stage"], "one");
     assert_eq!(seen["metadata"]["name"], "cache");
+    Ok(())
+}
+
+/// One trace from `apply` to the acknowledged write: every transition of the lane carries it, by whichever of the
+/// four services it was caused; and the events are numbered without a gap.
+#[tokio::test]
+async fn one_trace_goes_through_every_hop() -> Result<()> {
+    let stage = installed(&Promise::with(["one", "two"].map(noted))).await?;
+    let trace: TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".parse()?;
+    let request = stage.apply_traced(&thing("team-a", "cache", 1), trace).await?;
+    stage
+        .until_lane(&request, "at rest", |lane| tests::lane_settled(lane) && lane.pending().is_empty())
+        .await?;
+    let events = stage.events(&request).await?;
+    let types: Vec<&str> = events.iter().map(|event| &*event["ce-type"]).collect();
+    for wanted in ["run-started", "pipeline-succeeded", "run-completed"] {
+        assert!(types.contains(&&*format!("dev.millrace.lane.{wanted}.v1")), "{types:?}");
+    }
+    for (number, event) in events.iter().enumerate() {
+        assert_eq!(event["ce-sequence"], (number + 1).to_string(), "{types:?}");
+        let hop: TraceParent = event["traceparent"].parse()?;
+        assert_eq!(hop.trace, trace.trace, "{}", event["ce-type"]);
+        assert_ne!(hop.span, trace.span);
+    }
     Ok(())
 }

@@ -12,6 +12,7 @@ use futures::StreamExt;
 use messages::admit::{AdmitAnswer, AdmitRequest, Change};
 use messages::envelope;
 use messages::subject::{ADMIT_APPLY, ADMIT_DELETE};
+use messages::trace::TraceParent;
 use resources::Object;
 use runtime::Platform;
 use runtime::bus::{Records, headers_of};
@@ -85,7 +86,16 @@ impl Stage {
     }
 
     async fn ask(&self, subject: &'static str, request: &AdmitRequest) -> Result<AdmitAnswer> {
-        let encoded = envelope::encode(request, None)?;
+        self.ask_traced(subject, request, None).await
+    }
+
+    async fn ask_traced(
+        &self,
+        subject: &'static str,
+        request: &AdmitRequest,
+        trace: Option<TraceParent>,
+    ) -> Result<AdmitAnswer> {
+        let encoded = envelope::encode(request, trace)?;
         let deadline = Instant::now() + LIMIT;
         loop {
             let (headers, payload) = (headers_of(&encoded), encoded.payload.clone());
@@ -113,6 +123,31 @@ impl Stage {
             AdmitAnswer::Done { object, .. } => Ok(object),
             AdmitAnswer::Refused { problems } => bail!("refused: {problems:?}"),
         }
+    }
+
+    /// Applies as the first hop of a trace.
+    pub async fn apply_traced(&self, manifest: &Value, trace: TraceParent) -> Result<ObjectKey> {
+        let request = AdmitRequest::Apply { object: manifest.clone(), origin: None };
+        match self.ask_traced(ADMIT_APPLY, &request, Some(trace)).await? {
+            AdmitAnswer::Done { object, .. } => Ok(object),
+            AdmitAnswer::Refused { problems } => bail!("refused: {problems:?}"),
+        }
+    }
+
+    /// All public events of a lane, in order: their headers by name.
+    pub async fn events(&self, key: &ObjectKey) -> Result<Vec<BTreeMap<String, String>>> {
+        let jetstream = async_nats::jetstream::new(self.platform.bus.client().clone());
+        let stream = jetstream.get_stream(messages::subject::stream::EVENTS).await?;
+        let subject = messages::subject::event(&LaneKey(key.clone()));
+        let (mut events, mut sequence) = (Vec::new(), 0);
+        while let Ok(message) = stream.direct_get_next_for_subject(&subject, Some(sequence + 1)).await {
+            sequence = message.sequence;
+            let headers = message.headers.iter();
+            let first = headers
+                .filter_map(|(name, values)| Some((name.to_string(), values.first()?.as_str().to_owned())));
+            events.push(first.collect());
+        }
+        Ok(events)
     }
 
     pub async fn label(&self, key: &ObjectKey, label: &str, value: Option<&str>) -> Result<()> {

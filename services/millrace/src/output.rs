@@ -8,6 +8,7 @@ pub(crate) mod table;
 use clap::ValueEnum;
 use domain::time::Timestamp;
 use resources::Object;
+use resources::keys::{KUBECTL_LAST_APPLIED_ANNOTATION, LAST_APPLIED_ANNOTATION};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -34,6 +35,16 @@ pub(crate) fn structured(value: &impl Serialize, json: bool) -> Result<String, F
     }
     let text = serde_saphyr::to_string(value).map_err(|error| failed("YAML", error.to_string()))?;
     Ok(text.trim_end().to_owned() + "\n")
+}
+
+/// What may be shown of an object: a Secret's last-applied annotation repeats its `stringData` in the clear.
+pub(crate) fn showable(mut object: Object) -> Object {
+    if object.kind == "Secret" && object.group().is_empty() {
+        for annotation in [LAST_APPLIED_ANNOTATION, KUBECTL_LAST_APPLIED_ANNOTATION] {
+            object.metadata.annotations.remove(annotation);
+        }
+    }
+    object
 }
 
 /// One object as itself, several as a `List`.
@@ -149,6 +160,20 @@ mod tests {
             shown("secret", &[secret], false),
             "NAMESPACE   NAME   TYPE     DATA   AGE\ndefault     git    Opaque   2      <unknown>\n"
         );
+    }
+
+    #[test]
+    fn only_secrets_are_shown_without_what_was_applied_last() {
+        let of = |kind: &str| {
+            let annotations =
+                json!({LAST_APPLIED_ANNOTATION: "plain", KUBECTL_LAST_APPLIED_ANNOTATION: "plain", "a": "b"});
+            showable(object(json!({
+                "apiVersion": "v1", "kind": kind, "metadata": {"name": "x", "annotations": annotations},
+            })))
+        };
+        let secret = list(&[of("Secret")], false).to_string();
+        assert!(!secret.contains("plain") && secret.contains(r#""a":"b""#), "{secret}");
+        assert_eq!(of("ConfigMap").metadata.annotations.len(), 3);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod directory;
 mod perform;
 mod plan;
+mod refusal;
 mod watch;
 
 pub(crate) use directory::{Watched, distinct};
@@ -26,8 +27,10 @@ use crate::console::Console;
 use crate::deleted;
 use crate::failure::Failure;
 use crate::kinds::Kinds;
+use crate::manifests::Document;
 use crate::state::StateDir;
 use plan::{Directory, Plan, Stored};
+use refusal::Movement;
 
 /// Pause before what could not be done is tried again: short at first, since at start the inflater is about to come.
 fn pause(attempt: u32) -> Duration {
@@ -44,7 +47,7 @@ pub(crate) struct Standing {
     pub current: bool,
     /// Documents that cannot be read or were refused.
     pub refused: usize,
-    /// Objects that must go before their documents can be applied.
+    /// Objects that must go before some documents can be applied.
     pub later: BTreeSet<ObjectKey>,
 }
 
@@ -64,8 +67,13 @@ struct Pass {
     later: BTreeSet<ObjectKey>,
     /// Why something was not done that will be: the inflater did not answer, or asked for patience.
     unanswered: Option<String>,
-    /// A Promise may change what becomes of some documents.
-    awaits_promises: bool,
+    /// Documents that were refused because of other objects, until it is decided what to make of that.
+    clashes: Vec<(Document, Vec<Problem>)>,
+    movement: Movement,
+    /// Others have changed since a document was refused because of them.
+    again: bool,
+    /// A change of Promises, Destinations or stores may change what becomes of some documents.
+    awaits_others: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,13 +92,15 @@ impl Sync {
         let failed = |error: notify::Error| Failure::System(format!("watching directories: {error}"));
         let mut changes = watch::Changes::new(&self.directories).map_err(failed)?;
         let mut installed = watch::Installed::follow(&self.platform.objects, shutdown.clone()).await?;
-        let (mut before, mut attempt) = (BTreeSet::new(), 0);
+        let (mut before, mut going, mut attempt) = (BTreeSet::new(), BTreeSet::new(), 0);
         loop {
             changes.cover(&self.directories).map_err(failed)?;
-            let mut pass = match self.pass().await {
+            let mut pass = match self.pass(&going).await {
                 Ok(pass) => pass,
                 Err(failure) => {
-                    Pass { unanswered: Some(chain(&failure)), notes: before.clone(), ..Pass::default() }
+                    let movement = Movement { going, changed: false };
+                    let (unanswered, notes) = (Some(chain(&failure)), before.clone());
+                    Pass { notes, unanswered, movement, ..Pass::default() }
                 }
             };
             if let Some(reason) = pass.unanswered.as_ref().filter(|_| attempt >= TOLD) {
@@ -99,25 +109,23 @@ impl Sync {
                 pass.notes.insert(Note::Complaint(Complaint::general(problem)));
             }
             self.tell(&pass.notes, &before);
-            let retry = pass.unanswered.is_some() || !pass.later.is_empty();
+            let current = pass.unanswered.is_none() && !pass.again;
+            let retry = !current || !pass.later.is_empty();
             attempt = if retry { attempt + 1 } else { 0 };
-            standing.send_replace(Standing {
-                current: pass.unanswered.is_none(),
-                refused: pass.refused,
-                later: pass.later,
-            });
-            before = pass.notes;
+            standing.send_replace(Standing { current, refused: pass.refused, later: pass.later });
+            (before, going) = (pass.notes, pass.movement.going);
             tokio::select! {
                 () = shutdown.requested() => return Ok(()),
                 () = changes.settled() => {}
                 () = tokio::time::sleep(pause(attempt)), if retry => {}
-                () = installed.changed(), if pass.awaits_promises => {}
+                () = installed.changed(), if pass.awaits_others => {}
             }
             standing.send_modify(|standing| standing.current = false);
         }
     }
 
-    async fn pass(&self) -> Result<Pass, Failure> {
+    /// `going`: what was to be removed in the pass before.
+    async fn pass(&self, going: &BTreeSet<ObjectKey>) -> Result<Pass, Failure> {
         let directories = self.directories.clone();
         let read =
             tokio::task::spawn_blocking(move || directories.iter().map(Watched::read).collect::<Vec<_>>());
@@ -136,16 +144,16 @@ impl Sync {
             .iter()
             .zip(&contents)
             .map(|(directory, contents)| {
-                let (name, documents) = (&*directory.name(), &*contents.documents);
-                plan::plan(
-                    Directory { name, documents, complete: contents.broken.is_empty() },
-                    &kinds,
-                    &stored,
-                    &by_hand,
-                )
+                let directory = Directory {
+                    name: &directory.name(),
+                    documents: &contents.documents,
+                    complete: contents.broken.is_empty(),
+                    blank: &contents.blank,
+                };
+                plan::plan(directory, &kinds, &stored, &by_hand)
             })
             .collect();
-        let mut pass = Pass::default();
+        let mut pass = Pass { movement: Movement::begin(&stored, going), ..Pass::default() };
         for (contents, plan) in contents.iter().zip(&plans) {
             pass.note_files(contents);
             pass.note_plan(contents, plan, &kinds);

@@ -1,6 +1,7 @@
 //! The composition root: a NATS server, all services and the directory sync in one process.
 
 pub(crate) mod configuration;
+mod outage;
 mod services;
 
 use std::path::PathBuf;
@@ -18,11 +19,12 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::nats_child::NatsChild;
 use crate::progress::Progress;
-use crate::quiet::{self, Probe, Standing, Verdict, View};
+use crate::quiet::{self, Standing, Verdict, View};
 use crate::session::PATIENCE;
 use crate::state::{Holder, Lock, StateDir};
 use crate::summary;
 use crate::sync::{self, Watched};
+use outage::Outage;
 
 /// After this, people are told that `up` waits for its predecessor.
 const NOTICE: Duration = Duration::from_millis(500);
@@ -96,7 +98,7 @@ async fn serve(
     let ended = tokio::select! {
         () = signals.requested() => Ok(End::Interrupted),
         failure = services::ended(&mut tasks) => Err(failure),
-        ended = settle(options, &platform, synced, console) => ended,
+        ended = Box::pin(settle(options, &platform, synced, console)) => ended,
     };
     trigger.request();
     let all = async { while tasks.join_next().await.is_some() {} };
@@ -106,39 +108,54 @@ async fn serve(
     ended
 }
 
-/// Shows what happens. Returns when everything is done, if that is asked for, or when the time is up.
+/// Shows what happens. Returns when everything is done, if that is asked for, or when the time is up. A bus that does
+/// not answer is said, and asked again.
 async fn settle(
     options: &Options,
     platform: &Platform,
     mut synced: watch::Receiver<sync::Standing>,
     console: &Console,
 ) -> Result<End, Failure> {
-    let probe = Probe::open(platform).await?;
     let mut progress = Progress::new(console);
+    let mut outage = Outage::new(console);
     let mut obstacle = "nothing has been looked at yet".to_owned();
-    let reached = quiet::reached(&probe, &mut synced, |view, standing| {
-        progress.update(view);
-        if let Standing::Busy(reason) | Standing::Draining(reason) = standing {
-            tracing::debug!(reason, "not quiet");
-            obstacle.clone_from(reason);
-        }
-    });
+    let reached = async {
+        let probe = quiet::open(platform, |failure| obstacle = outage.failed(failure)).await;
+        let (view, verdict) = quiet::reached(&probe, &mut synced, |looked| match looked {
+            Ok((view, standing)) => {
+                outage.over();
+                progress.update(view);
+                if let Standing::Busy(reason) | Standing::Draining(reason) = standing {
+                    tracing::debug!(reason, "not quiet");
+                    obstacle.clone_from(reason);
+                }
+            }
+            Err(failure) => obstacle = outage.failed(failure),
+        })
+        .await;
+        (probe, view, verdict)
+    };
     let settled = match options.timeout {
         None => Some(reached.await),
         Some(limit) => tokio::time::timeout(limit, reached).await.ok(),
     };
-    let Some(settled) = settled else {
-        progress.finish();
+    progress.finish();
+    let Some((probe, view, verdict)) = settled else {
         return Ok(End::TimedOut(obstacle));
     };
-    let (view, verdict) = settled?;
-    progress.finish();
     show(&view, &verdict, console).await?;
     if options.until_settled {
         return Ok(End::Settled(verdict));
     }
     console.say("settled; serving until Ctrl-C");
-    quiet::follow(&probe, |view| progress.update(view)).await
+    let never = quiet::follow(&probe, |looked| match looked {
+        Ok(view) => {
+            outage.over();
+            progress.update(view);
+        }
+        Err(failure) => drop(outage.failed(failure)),
+    });
+    match never.await {}
 }
 
 async fn show(view: &View, verdict: &Verdict, console: &Console) -> Result<(), Failure> {

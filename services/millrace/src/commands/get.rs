@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::kinds::{Kind, Kinds};
-use crate::output::{Format, View, list, structured, table};
+use crate::output::{Format, View, list, showable, structured, table};
 use crate::session::{Session, Target};
 use crate::targets::{LabelSelector, Scope, Wanted, parse};
 
@@ -96,7 +96,8 @@ fn wanted(args: &Args, kinds: &Kinds) -> Result<Vec<(Kind, Wanted)>, Failure> {
 }
 
 fn show(args: &Args, found: &[Found], console: &Console) -> Result<(), Failure> {
-    let all: Vec<Object> = found.iter().flat_map(|found| found.objects.iter().cloned()).collect();
+    let all: Vec<Object> =
+        found.iter().flat_map(|found| found.objects.iter().cloned()).map(showable).collect();
     let single = all.len() == 1 && found.iter().any(|found| found.named);
     let wide = match args.output {
         Format::Yaml | Format::Json if all.is_empty() && found.iter().any(|found| found.named) => {

@@ -74,7 +74,7 @@ pub(crate) fn judge(view: &View, sync: &sync::Standing, now: Timestamp) -> Stand
     if let Some(reason) = unplanned.or_else(|| at_work(view, now)) {
         Standing::Busy(reason)
     } else if let Some(key) = later() {
-        Standing::Busy(format!("{} is about to be made again", view.kinds.readable(key)))
+        Standing::Busy(format!("{} is to go before a document is applied", view.kinds.readable(key)))
     } else if let Some(backlog) = view.backlog.first() {
         Standing::Draining(backlog.clone())
     } else if view.still {

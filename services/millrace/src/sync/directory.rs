@@ -1,6 +1,6 @@
 //! One synced directory as it is on disk.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,8 @@ pub(crate) struct Watched {
 pub(crate) struct Contents {
     pub documents: Vec<Document>,
     pub foreign: Vec<Location>,
+    /// Files without any document: their names from the directory on, and as people see them.
+    pub blank: BTreeMap<String, String>,
     /// What could not be read. While there is any, nothing is known to be gone.
     pub broken: Vec<Complaint>,
     pub warnings: Vec<Complaint>,
@@ -52,11 +54,15 @@ impl Watched {
             }
         };
         for file in files {
-            let manifest = Manifest::read(&file, self.place(&file));
+            let place = self.place(&file);
+            let manifest = Manifest::read(&file, place.clone());
             if manifest.documents.iter().any(|document| holds_secrets(&document.object))
                 && is_world_readable(&file)
             {
-                contents.warnings.push(exposed(&self.place(&file).shown));
+                contents.warnings.push(exposed(&place.shown));
+            }
+            if manifest.documents.is_empty() {
+                contents.blank.insert(place.source, place.shown);
             }
             contents.documents.extend(manifest.documents);
             contents.foreign.extend(manifest.foreign);
@@ -126,6 +132,21 @@ mod tests {
         assert_eq!(watched.read().warnings.len(), 1);
         std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         assert_eq!(watched.read().warnings.len(), 0);
+    }
+
+    #[test]
+    fn a_file_without_documents_is_a_blank_one() {
+        let root = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("a.yaml", "apiVersion: v1\nkind: A\nmetadata: {name: x}\n"),
+            ("b.yaml", ""),
+            ("c.yaml", "# nothing\n---\n"),
+            ("d.yaml", "apiVersion: v1\n"),
+        ] {
+            std::fs::write(root.path().join(file), text).unwrap();
+        }
+        let blank = Watched::new(root.path()).unwrap().read().blank;
+        assert_eq!(blank.keys().collect::<Vec<_>>(), ["b.yaml", "c.yaml", "d.yaml"]);
     }
 
     #[test]

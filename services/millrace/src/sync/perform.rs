@@ -9,6 +9,7 @@ use messages::admit::{AdmitAnswer, AdmitRequest, Change, Origin};
 
 use super::directory::Contents;
 use super::plan::{Plan, origin_of};
+use super::refusal::{Outlook, PASSING, Refusal, depends_on_others};
 use super::{Note, Pass, Sync};
 use crate::admission::{self, Admission};
 use crate::complaint::{Complaint, Subject};
@@ -20,12 +21,6 @@ use crate::manifests::prepare::prepare;
 
 /// Requests under way at a time.
 const AT_A_TIME: usize = 16;
-
-/// Codes of refusals that pass by themselves: the inflater could not reach something, others wrote at the same time,
-/// the object is going.
-const PASSING: [&str; 3] = ["unavailable", "contended", "terminating"];
-/// The Promise may still come.
-const UNKNOWN_KIND: &str = "unknown-kind";
 
 impl Pass {
     pub(super) fn note_files(&mut self, contents: &Contents) {
@@ -46,7 +41,7 @@ impl Pass {
                 foreign.location("")
             );
             self.notes.insert(Note::Plain(text));
-            self.awaits_promises = true;
+            self.awaits_others = true;
         }
         for held in plan.held.iter().map(document) {
             let text = format!(
@@ -55,6 +50,11 @@ impl Pass {
                 held.location("")
             );
             self.notes.insert(Note::Plain(text));
+        }
+        let shown = |file: &String| contents.blank.get(file).unwrap_or(file).clone();
+        for (file, objects) in plan.emptied.iter().map(|(file, objects)| (shown(file), objects)) {
+            let text = format!("{file} holds no document any more; what it held (objects: {objects}) stays");
+            self.notes.insert(Note::Plain(format!("{text} until the file is written again or removed")));
         }
         for (later, earlier) in &plan.repeated {
             let place = document(earlier).location("");
@@ -90,17 +90,20 @@ impl Pass {
                     Change::Configured => "configured",
                     Change::Deleted => "deleted",
                 };
+                self.movement.changed(&object);
                 Some(format!("{verb} {} ({})", kinds.readable(&object), document.place.shown))
             }
             Ok(AdmitAnswer::Refused { problems }) => {
-                let has = |codes: &[&str]| problems.iter().any(|problem| codes.contains(&&*problem.code));
-                if problems.iter().all(|problem| PASSING.contains(&&*problem.code) || !problem.is_error()) {
-                    let reasons: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                    self.unanswered =
-                        Some(format!("{}: {}", Subject::of(&document.object), reasons.join("; ")));
-                } else {
-                    self.awaits_promises |= has(&[UNKNOWN_KIND]);
-                    self.refuse(document, problems);
+                match Refusal::of(&problems) {
+                    Refusal::Passing => {
+                        self.unanswered =
+                            Some(format!("{}: {}", Subject::of(&document.object), joined(&problems)));
+                    }
+                    Refusal::Clash => self.clashes.push((document.clone(), problems)),
+                    Refusal::Lasting => {
+                        self.awaits_others |= depends_on_others(&problems);
+                        self.refuse(document, problems);
+                    }
                 }
                 None
             }
@@ -110,6 +113,33 @@ impl Pass {
             }
         }
     }
+
+    /// Decides about the documents that clash with others, now that everything else was asked for.
+    fn settle_clashes(&mut self, kinds: &Kinds) {
+        for (document, problems) in std::mem::take(&mut self.clashes) {
+            let object = &document.object;
+            let key = kinds.written(&object.kind, object.group()).map(|kind| kind.key_of(object));
+            match key.map_or(Outlook::Refused, |key| self.movement.outlook(&key)) {
+                Outlook::After(going) => {
+                    let names: Vec<String> = going.iter().map(|key| kinds.readable(key)).collect();
+                    let text = format!("{} waits until {} is gone", Subject::of(object), names.join(", "));
+                    let place = document.location("");
+                    self.notes.insert(Note::Plain(format!("{text}: {} ({place})", joined(&problems))));
+                    self.later.extend(going);
+                }
+                Outlook::Again => self.again = true,
+                Outlook::Refused => {
+                    self.awaits_others = true;
+                    self.refuse(&document, problems);
+                }
+            }
+        }
+    }
+}
+
+fn joined(problems: &[Problem]) -> String {
+    let reasons: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    reasons.join("; ")
 }
 
 impl Sync {
@@ -141,6 +171,7 @@ impl Sync {
         for (key, origin) in plans.iter().flat_map(|plan| &plan.delete) {
             self.prune(&admission, key, origin, kinds, pass).await;
         }
+        pass.settle_clashes(kinds);
         let over: BTreeSet<&ObjectKey> = plans.iter().flat_map(|plan| &plan.forget).collect();
         deleted::forget(&self.state, over)
     }
@@ -160,15 +191,22 @@ impl Sync {
         };
         match admission.ask(&request).await {
             Ok(AdmitAnswer::Done { change: Change::Deleted, .. }) => {
+                pass.movement.removed(key);
                 self.console.say(&format!("deleted {} (gone from {})", kinds.readable(key), origin.file));
             }
             Ok(AdmitAnswer::Done { .. }) => {}
             Ok(AdmitAnswer::Refused { problems }) => {
                 let passing = problems.iter().find(|problem| PASSING.contains(&&*problem.code));
+                if passing.is_some() {
+                    pass.movement.removed(key);
+                }
                 pass.unanswered = passing.map(ToString::to_string).or_else(|| pass.unanswered.take());
                 pass.notes.extend(problems.into_iter().map(complain));
             }
-            Err(error) => pass.unanswered = Some(error.to_string()),
+            Err(error) => {
+                pass.movement.removed(key); // perhaps; asked for again in any case
+                pass.unanswered = Some(error.to_string());
+            }
         }
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Directory<'a> {
     pub documents: &'a [Document],
     /// Every file was read and every document in them.
     pub complete: bool,
+    /// Files without any document, by their names from the directory on.
+    pub blank: &'a BTreeMap<String, String>,
 }
 
 /// What to do, in this order. Documents by their index.
@@ -53,12 +55,15 @@ pub(super) struct Plan {
     pub repeated: Vec<(usize, usize)>,
     /// Deletions by hand that are over.
     pub forget: Vec<ObjectKey>,
+    /// Blank files that held documents before, with the number of objects that stay because of it.
+    pub emptied: BTreeMap<String, usize>,
 }
 
 /// Decides for one directory.
 ///
 /// An object belongs to the directory that created it, so documents that are gone delete only what came from here, and
-/// only when every file of the directory could be read.
+/// only when every file of the directory could be read. A file that held documents and is blank now may be one that is
+/// just being written; it deletes nothing until it holds some again or is removed.
 pub(super) fn plan(
     directory: Directory<'_>,
     kinds: &Kinds,
@@ -79,7 +84,7 @@ pub(super) fn plan(
         }
     }
     if directory.complete {
-        plan.prune(directory.name, &first.into_keys().collect(), kinds, stored, deleted);
+        plan.prune(directory, &first.into_keys().collect(), kinds, stored, deleted);
     }
     plan
 }
@@ -133,7 +138,7 @@ impl Plan {
 
     fn prune(
         &mut self,
-        directory: &str,
+        directory: Directory<'_>,
         written: &BTreeSet<Identity>,
         kinds: &Kinds,
         stored: &BTreeMap<ObjectKey, Stored>,
@@ -141,18 +146,24 @@ impl Plan {
     ) {
         let gone =
             stored.iter().filter(|(_, stored)| !stored.terminating && !written.contains(&stored.identity));
-        let from_here = gone.filter_map(|(key, stored)| {
-            let origin = stored.origin.clone().filter(|origin| origin.directory == directory)?;
-            Some((key.clone(), origin))
-        });
-        self.delete = from_here.collect();
+        for (key, stored) in gone {
+            match &stored.origin {
+                Some(origin) if origin.directory != directory.name => {}
+                Some(origin) if directory.blank.contains_key(&origin.file) => {
+                    *self.emptied.entry(origin.file.clone()).or_default() += 1;
+                }
+                Some(origin) => self.delete.push((key.clone(), origin.clone())),
+                None => {}
+            }
+        }
         let rank = |key: &ObjectKey| kinds.stored(&key.kind).map_or(2, |kind| rank(&kind));
         self.delete.sort_by_key(|(key, _)| std::cmp::Reverse(rank(key)));
         // A document that is gone is a change, too: written again it makes its object again.
         let known: BTreeSet<ObjectKey> = deleted
             .iter()
             .filter(|(key, by_hand)| {
-                by_hand.directory == directory
+                by_hand.directory == directory.name
+                    && !directory.blank.contains_key(&by_hand.file)
                     && kinds.stored(&key.kind).is_some_and(|kind| !is_written(&kind, key, written))
             })
             .map(|(key, _)| key.clone())
@@ -201,8 +212,14 @@ mod tests {
         (key(document), Stored { origin, ..Stored::of(&document.object) })
     }
 
+    /// A directory without blank files.
+    fn here(documents: &[Document], complete: bool) -> Directory<'_> {
+        static NONE: BTreeMap<String, String> = BTreeMap::new();
+        Directory { name: HERE, documents, complete, blank: &NONE }
+    }
+
     fn decide(documents: &[Document], stored: &[(ObjectKey, Stored)], deleted: &Deleted) -> Plan {
-        let directory = Directory { name: HERE, documents, complete: true };
+        let directory = here(documents, true);
         plan(directory, &kinds(), &stored.iter().cloned().collect(), deleted)
     }
 
@@ -247,8 +264,36 @@ mod tests {
     #[test]
     fn nothing_is_pruned_while_a_file_cannot_be_read() {
         let stored = [applied(&request("a"), HERE)].into();
-        let directory = Directory { name: HERE, documents: &[], complete: false };
+        let directory = here(&[], false);
         assert_eq!(plan(directory, &kinds(), &stored, &Deleted::new()), Plan::default());
+    }
+
+    /// An editor may empty a file before it writes it.
+    #[test]
+    fn a_blank_file_prunes_nothing_until_it_is_written_or_removed() {
+        let mut other = applied(&request("b"), HERE);
+        other.1.origin.as_mut().unwrap().file = "other.yaml".into();
+        let (other_key, other_origin) = (other.0.clone(), other.1.origin.clone().unwrap());
+        let stored = [applied(&request("a"), HERE), other, applied(&secret("c"), "/other")].into();
+        let held = request("h");
+        let by_hand = Deleted::from([(key(&held), origin_of(HERE, &held))]);
+        let blank = BTreeMap::from([("file.yaml".to_owned(), "dir/file.yaml".to_owned())]);
+        let emptied = plan(Directory { blank: &blank, ..here(&[], true) }, &kinds(), &stored, &by_hand);
+        let delete = vec![(other_key, other_origin)];
+        let kept = BTreeMap::from([("file.yaml".to_owned(), 1)]);
+        assert_eq!(emptied, Plan { delete, emptied: kept, ..Plan::default() });
+
+        let removed = plan(here(&[], true), &kinds(), &stored, &by_hand);
+        assert_eq!((removed.delete.len(), removed.forget), (2, vec![key(&held)]));
+        assert!(removed.emptied.is_empty());
+    }
+
+    #[test]
+    fn a_blank_file_that_held_nothing_is_no_matter() {
+        let blank = BTreeMap::from([("new.yaml".to_owned(), "dir/new.yaml".to_owned())]);
+        let stored = [applied(&request("a"), HERE)].into();
+        let plan = plan(Directory { blank: &blank, ..here(&[], true) }, &kinds(), &stored, &Deleted::new());
+        assert_eq!((plan.delete.len(), plan.emptied.len()), (1, 0));
     }
 
     /// A request whose Promise is unknown for a moment has not vanished.
@@ -256,7 +301,7 @@ mod tests {
     fn an_object_of_an_unknown_kind_is_not_pruned_while_it_is_written() {
         let stored = [applied(&request("a"), HERE)].into();
         let documents = [request("a")];
-        let directory = Directory { name: HERE, documents: &documents, complete: true };
+        let directory = here(&documents, true);
         let plan = plan(directory, &Kinds::default(), &stored, &Deleted::new());
         assert_eq!((plan.foreign, plan.delete), (vec![0], vec![]));
     }

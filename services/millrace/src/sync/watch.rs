@@ -1,4 +1,4 @@
-//! Notices changes: of directories, and of the Promises that are installed.
+//! Notices changes: of directories, and of the objects that decide what becomes of others' documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::directory::Watched;
+use super::refusal::contended;
 use crate::failure::Failure;
-use crate::kinds::promises;
 use crate::manifests::{is_manifest, may_hold_manifests, walk};
 
 /// Editors and checkouts change many files at once: a change is taken when nothing has followed for this long,
@@ -75,13 +75,13 @@ impl Changes {
     }
 }
 
-/// The Promises that are installed, as far as their specs go.
+/// The Promises, Destinations and stores that are installed, as far as their specs go.
 pub(super) struct Installed(watch::Receiver<BTreeMap<ObjectKey, Option<i64>>>);
 
 impl Installed {
     /// Returns once all that are there were read. Follows until the shutdown.
     pub(super) async fn follow(objects: &Arc<dyn Objects>, shutdown: Shutdown) -> Result<Self, Failure> {
-        let mut snapshot = Snapshot::follow(objects.clone(), vec![promises()], shutdown.clone()).await?;
+        let mut snapshot = Snapshot::follow(objects.clone(), contended(), shutdown.clone()).await?;
         let generations = |snapshot: &Snapshot| {
             let objects = &snapshot.now().objects;
             objects
@@ -98,7 +98,7 @@ impl Installed {
                     () = snapshot.changed() => {}
                 }
                 let new = generations(&snapshot);
-                // A new status changes nothing about the API.
+                // A new status changes nothing about an API or a place.
                 tell.send_if_modified(|old| {
                     let changed = *old != new;
                     *old = new;
@@ -109,7 +109,7 @@ impl Installed {
         Ok(Self(seen))
     }
 
-    /// Returns when a Promise was installed, changed or removed.
+    /// Returns when one was installed, changed or removed.
     pub(super) async fn changed(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
