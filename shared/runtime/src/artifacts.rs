@@ -14,9 +14,9 @@ use serde::de::DeserializeOwned;
 
 use crate::bus::{self, Bus};
 
-/// Bytes and entries kept in memory; larger artifacts are read each time.
-const CACHED: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
-const CACHEABLE: usize = 64 << 10;
+/// Small artifacts are kept in memory, 32 MiB at the most; larger ones are read each time.
+const CACHED: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
+const CACHEABLE: usize = 32 << 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

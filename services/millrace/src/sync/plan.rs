@@ -182,7 +182,7 @@ mod tests {
     use crate::kinds::tests::promise;
     use crate::manifests::tests::{document, place};
 
-    const HERE: &str = "/work/dir";
+    const HERE: &str = "/srv/dir";
 
     fn kinds() -> Kinds {
         Kinds::of(&[promise("redis", "Redis", "rd")])
