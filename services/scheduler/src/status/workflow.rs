@@ -126,7 +126,9 @@ fn works(lane: &Lane, conditions: &mut Conditions) {
         })
         .collect();
     let misplaced = lane.footprint.placements.iter().find(|placement| placement.misplaced);
-    if let Some(message) = failing_store(lane) {
+    if lane.run.is_none() {
+        conditions.set("WorksSucceeded", "Unknown", "WorksPending", "Nothing has run yet");
+    } else if let Some(message) = failing_store(lane) {
         conditions.set("WorksSucceeded", "False", "WorksFailing", message);
     } else if !unplaced.is_empty() {
         conditions.set("WorksSucceeded", "Unknown", "WorksPending", unplaced.join("; "));
